@@ -12,42 +12,63 @@
 #include "probe/run.h"
 
 /*
- * One directory a campaign: tare.db (SQLite, WAL), logs, figures. The tables
- * follow the hierarchy campaign > cell > restart > run > sample. A restart's
- * runs, samples and its `done` mark commit together, so a kill at any moment
- * loses at most the restart in flight. One writer at a time: a second tare on
- * the same directory is refused by a lock that dies with its process.
+ * One directory a campaign: tare.db (SQLite), logs, figures. The tables follow
+ * the hierarchy campaign > cell > restart > run > sample; docs/store.md describes
+ * them for people with sqlite3. A restart's runs, samples and its row commit
+ * together, so a kill at any moment loses at most the restart in flight. One
+ * writer at a time: a second tare on the same directory is refused by a lock that
+ * dies with its process. While a writer runs, the database is in WAL mode; once
+ * closed, a store is the one file tare.db, to be copied or read from anywhere.
  *
  * Every failure of the disk or of SQLite is an ERR_HOST that names the file; a
- * file that is not a tare store, or of a newer schema, is an ERR_USAGE.
+ * file that is not a tare store, is of a newer schema, or holds another plan is
+ * an ERR_USAGE. A store is used by one thread.
  */
 struct store;
 
-/* Create DIR (its parents must exist) and its tables, and write plan, cells and turns. An existing store of the same
- * plan is opened to resume; of another plan: -EEXIST. */
+#define STORE_SCHEMA 1 /* user_version of tare.db */
+
+/*
+ * Create DIR (its parents must exist) and its tables, and write plan, cells and
+ * turns, all or nothing. A store of the same plan is opened to resume; of another
+ * plan: -EEXIST; in use by another tare: -EBUSY.
+ */
 int store_open_write(const char *dir, const struct plan *plan, struct store **ret_store, struct err *err);
 
-/* For reports: never writes, works beside a running campaign. */
+/* For reports: changes nothing, works beside a running campaign. */
 int store_open_read(const char *dir, struct store **ret_store, struct err *err);
 
-void store_close(struct store *store);
+void store_close(struct store *store); /* NULL is fine; a restart that is open is abandoned */
 
-/* --- writing: one restart at a time --- */
+/* "DIR/tare.db" */
+const char *store_path(const struct store *store);
 
-bool store_turn_done(const struct store *store, const struct turn *turn);
+/* --- writing: one restart at a time. Turns are named by their position in plan->turns --- */
 
-/* Provenance as name and value pairs ("cpu.model", "EPYC ..."); an existing name is replaced. */
+enum store_turn {
+	STORE_TURN_OPEN,   /* has not run */
+	STORE_TURN_DONE,   /* a restart of it is whole */
+	STORE_TURN_FAILED, /* ran, and every restart of it failed; the reasons are kept */
+};
+
+enum store_turn store_turn_state(const struct store *store, uint32_t position);
+
+/*
+ * Provenance as name and value ("cpu.model", "EPYC ..."). A value that differs
+ * from the one stored before (the campaign was resumed on a changed host)
+ * replaces it, and an event keeps the old one.
+ */
 int store_put_fact(struct store *store, const char *name, const char *value, struct err *err);
 
-int store_begin_restart(struct store *store, const struct turn *turn, struct err *err);
-/* Facts of the restart: what the target says of itself (JSON text), what failed. */
+/* After any failure of these three the restart is abandoned: nothing of it is in the store, everything before it is. */
+int store_begin_restart(struct store *store, uint32_t position, struct err *err);
 int store_put_run(struct store *store, const struct run_record *run, const struct pair *pairs, uint32_t pair_count,
 		  struct err *err);
-/* `failure` NULL: good. Else the restart is kept, marked failed with this reason. */
+/* `target_facts`: what the target says of itself (JSON text) or NULL. `failure` NULL: good; else the reason it failed. */
 int store_commit_restart(struct store *store, const char *target_facts, const char *failure, struct err *err);
 void store_abandon_restart(struct store *store);
 
-/* Something that happened, for the report: "clock stepped by ...". Outside a restart it commits at once. */
+/* Something that happened, for the report: "clock stepped by ...". In a restart it commits with it, else at once. */
 int store_put_event(struct store *store, const char *kind, const char *message, struct err *err);
 
 /* --- reading --- */
@@ -55,34 +76,41 @@ int store_put_event(struct store *store, const char *kind, const char *message, 
 struct stored_campaign {
 	const char *name;
 	enum measure measure;
-	const char *plan_text;
+	const char *plan_path, *plan_text;
+	uint64_t plan_hash;
 	uint64_t seed;
+	uint32_t restarts, runs; /* as planned: per cell, per restart */
 	const char *target_kind;
+	const char *tare_version; /* that began the campaign */
+	int64_t created_utc_ns;
 	uint32_t axis_count;
 	const char *const *axes;
 	uint32_t cell_count;
 	struct cell *cells;
-	uint32_t turn_count, turns_done;
+	uint32_t turn_count, turns_done, turns_failed;
+	struct turn *turns;
 	struct stored_fact {
 		const char *name, *value;
-	} * facts;
+	} * facts; /* by name */
 	uint32_t fact_count;
 	struct stored_event {
 		int64_t utc_ns;
+		int64_t restart; /* id of the restart in which it happened; 0: outside */
 		const char *kind, *message;
-	} * events;
+	} * events; /* in the order in which they happened */
 	uint32_t event_count;
 };
 
 struct stored_restart {
-	int64_t id; /* row id */
+	int64_t id; /* from 1, in the order in which they ran */
 	uint32_t cell, restart, block;
-	uint32_t position; /* in the order in which it ran, from 0 */
-	int64_t started_utc_ns;
-	const char *target_facts;
-	const char *failure; /* NULL: good */
+	uint32_t position; /* of its turn in the planned order, from 0 */
+	int64_t started_utc_ns, ended_utc_ns;
+	const char *target_facts; /* NULL: none */
+	const char *failure;      /* NULL: good. Else no figure may use it */
 	struct stored_run {
 		int64_t id;
+		uint32_t pair_count;
 		struct run_record record;
 	} * runs;
 	uint32_t run_count;
@@ -90,16 +118,17 @@ struct stored_restart {
 
 int store_read_campaign(struct store *store, struct arena *arena, struct stored_campaign *ret, struct err *err);
 
-/* All restarts that are done, in the order in which they ran. */
+/* All restarts there are, failed ones too, in the order in which they ran. */
 int store_read_restarts(struct store *store, struct arena *arena, struct stored_restart **ret, uint32_t *ret_count,
 			struct err *err);
 
 /*
- * The samples of a run, in order of seq. Returns how many there are, at most
- * `capacity` are written; call with capacity 0 to ask. Fast: 8 million pairs in
- * seconds, in memory of one run.
+ * The samples of a run, in order of seq: all stored_run.pair_count of them, which
+ * must fit `capacity`. Returns how many, or -errno; a run with other than
+ * pair_count rows is a damaged store. Fast: millions of pairs a second, in
+ * memory of one run.
  */
-int64_t store_read_pairs(struct store *store, int64_t run_id, struct pair *ret_pairs, uint32_t capacity,
+int64_t store_read_pairs(struct store *store, const struct stored_run *run, struct pair *ret_pairs, uint32_t capacity,
 			 struct err *err);
 
 #endif
