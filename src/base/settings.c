@@ -5,6 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+static int bounds_check(const struct setting *def, const char *text, int64_t number, struct err *err)
+{
+	char bound[32];
+
+	if (number < def->least)
+		return err_set(err, ERR_USAGE, ERANGE, "'%s' is under the least, %s", text,
+			       quantity_format(def->least, def->dim, bound, sizeof(bound)));
+	if (def->most && number > def->most)
+		return err_set(err, ERR_USAGE, ERANGE, "'%s' is over the most, %s", text,
+			       quantity_format(def->most, def->dim, bound, sizeof(bound)));
+	return 0;
+}
+
 static int value_parse(const struct setting *def, const char *text, struct setting_value *value, struct err *err)
 {
 	static const char *const yes[] = { "true", "yes", "on", "1", NULL };
@@ -13,8 +26,11 @@ static int value_parse(const struct setting *def, const char *text, struct setti
 	switch (def->type) {
 	case SETTING_TEXT:
 		return 0;
-	case SETTING_QUANTITY:
-		return quantity_parse(text, def->dim, &value->number, err);
+	case SETTING_QUANTITY: {
+		int rc = quantity_parse(text, def->dim, &value->number, err);
+
+		return rc < 0 ? rc : bounds_check(def, text, value->number, err);
+	}
 	case SETTING_FLAG:
 		for (int i = 0; yes[i]; i++) {
 			if (strcmp(text, yes[i]) == 0)
@@ -156,6 +172,30 @@ int settings_set(struct settings *s, const char *name, const char *text, struct 
 	parsed.present = true;
 	*v = parsed;
 	return 0;
+}
+
+int settings_try(const struct settings *s, const char *name, const char *text, int64_t *ret_number, struct err *err)
+{
+	struct setting_value *v = value_find(s, name);
+	struct setting_value parsed = { 0 };
+	int rc;
+
+	if (!v)
+		return unknown(s, name, err);
+	rc = value_parse(&s->table[v - s->values], text, &parsed, err);
+	if (rc < 0)
+		return err_wrap(err, "%s", name), rc;
+	if (ret_number)
+		*ret_number = parsed.number;
+	return 0;
+}
+
+const struct setting *setting_find(const struct setting *table, const char *name)
+{
+	for (; table->name; table++)
+		if (strcmp(table->name, name) == 0)
+			return table;
+	return NULL;
 }
 
 const struct setting_value *settings_get(const struct settings *s, const char *name)

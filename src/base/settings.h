@@ -30,6 +30,7 @@ struct setting {
 	const char *fallback;       /* default, in the same notation; NULL: none, stays unset */
 	const char *value_name;     /* shown in help: "DIR"; NULL: taken from the type */
 	const char *help;           /* one line */
+	int64_t least, most;        /* SETTING_QUANTITY, in the base unit; most 0: no upper bound */
 };
 
 struct setting_value {
@@ -61,6 +62,12 @@ const struct setting_value *settings_get(const struct settings *s, const char *n
 int64_t settings_number(const struct settings *s, const char *name);   /* must be present */
 const char *settings_text(const struct settings *s, const char *name); /* NULL: not present */
 bool settings_flag(const struct settings *s, const char *name);
+
+/* Parse as settings_set would, keeping nothing: 0 and *ret_number (may be NULL), or the same error. For lists of values. */
+int settings_try(const struct settings *s, const char *name, const char *text, int64_t *ret_number, struct err *err);
+
+/* The table's row of that name, or NULL. */
+const struct setting *setting_find(const struct setting *table, const char *name);
 
 /* The name in a NULL-terminated list nearest to `text` by edit distance, or NULL if none is near. For messages. */
 const char *nearest_name(const char *text, const char *const *names);

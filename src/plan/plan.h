@@ -28,9 +28,20 @@ enum measure {
 /* One point of the matrix, or an extra; for differential plans also the tare. */
 struct cell {
 	uint32_t index;            /* in plan->cells; the order of the text */
-	bool is_tare;              /* the null program that brackets the others */
-	const char *label;         /* unique in the plan: "program=forward size=64B"; "tare" for the tare */
-	const char *const *values; /* by axis, as written; NULL: the axis does not apply here */
+	bool is_tare;              /* runs the null program; brackets the others in every block */
+	uint32_t tare;             /* the cell that is taken off this one: the tare that agrees with it on
+				      every axis but program. Its own index for a tare; CELL_NONE without tares */
+	const char *label;         /* unique in the plan: "program=forward size=64B"; "tare", or "tare size=64B" */
+	const char *const *values; /* by axis, as written; NULL: the axis is not set here, the plan's own value holds */
+};
+
+#define CELL_NONE UINT32_MAX
+
+enum {
+	PLAN_CELLS_MOST = 4096,    /* tares included */
+	PLAN_TURNS_MOST = 1000000, /* restarts of all cells together */
+	PLAN_BYTES_MOST = 1 << 20, /* of a plan file */
+	PLAN_PROBLEMS_MOST = 100,  /* more are counted, not listed */
 };
 
 /* A restart in the order in which it will run. */
@@ -50,10 +61,12 @@ struct plan {
 	const char *name;
 	enum measure measure;
 	uint64_t seed;
-	uint32_t restarts; /* per cell; the tare has two in each block, before and after the others */
+	uint32_t restarts; /* per cell, one in each block; a tare has two: before (2 * block) and after the others */
 	uint32_t runs;     /* per restart */
 	int64_t warmup_ns;
 
+	struct settings general;  /* table: plan_settings; the numbers above are taken from it */
+	const char *tare_program; /* NULL: the measure knows no tare */
 	const struct target_ops *target;
 	struct settings target_settings; /* table: target->settings */
 	struct settings probes;          /* table: by measure */
@@ -64,18 +77,23 @@ struct plan {
 	uint32_t cell_count;
 	struct turn *turns;
 	uint32_t turn_count;
-	int64_t expected_ns; /* estimated length of the whole campaign; 0: unknown */
+	int64_t expected_ns; /* of the whole campaign, without what starting a target takes; 0: unknown */
 };
+
+/* The keys of a plan that are plain values: name, measure, seed, restarts, runs, warmup. */
+extern const struct setting plan_settings[];
 
 /* One thing wrong with a plan. Lines and columns from 1; 0: the plan as a whole. */
 struct plan_problem {
-	uint32_t line, column;
-	const char *message; /* names the thing, its value, and what was expected */
+	uint32_t line, column; /* columns count characters, not bytes */
+	const char *message;   /* names the thing, its value, and what was expected */
 };
 
 struct plan_problems {
 	struct plan_problem *items; /* in the order of the text */
-	uint32_t count;
+	uint32_t count;             /* listed */
+	uint32_t more;              /* found, but over PLAN_PROBLEMS_MOST */
+	struct arena arena;         /* of the messages */
 };
 
 /*
@@ -97,6 +115,19 @@ void plan_problems_release(struct plan_problems *problems);
 /* The value of an axis in a cell, as written; NULL when the axis is not there. */
 const char *cell_value(const struct plan *plan, const struct cell *cell, const char *axis);
 
+/*
+ * What a cell runs with: the plan's settings with the cell's values put in.
+ * Everything lives in `arena`. Cannot fail for want of a right value (plan_parse
+ * has checked them all): 0 or -ENOMEM.
+ */
+struct cell_setup {
+	const char *program;
+	struct settings target; /* table: plan->target->settings */
+	struct settings probes; /* table: plan->probes.table */
+};
+int plan_cell_setup(const struct plan *plan, const struct cell *cell, struct arena *arena, struct cell_setup *ret);
+
 const char *measure_name(enum measure measure);
+bool measure_find(const char *name, enum measure *ret_measure);
 
 #endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/differential_settings.h"
+
+#include <stdio.h>
+
+static const char *const times_choices[] = { "rate", "original", NULL };
+static const char *const template_choices[] = { "udp", "tcp", NULL };
+static const char *const format_choices[] = { "tare", "instrument", "oct", NULL };
+static const char *const cores_choices[] = { "auto", "1", "2", NULL };
+
+#define TIME(name_, fallback_, least_, most_, help_)                                                                   \
+	{                                                                                                              \
+		.name = name_, .type = SETTING_QUANTITY, .dim = QUANTITY_TIME, .fallback = fallback_, .least = least_, \
+		.most = most_, .help = help_                                                                           \
+	}
+#define COUNT(name_, fallback_, least_, most_, help_)                                                                  \
+	{                                                                                                              \
+		.name = name_, .type = SETTING_QUANTITY, .dim = QUANTITY_COUNT, .fallback = fallback_,                 \
+		.least = least_, .most = most_, .help = help_                                                          \
+	}
+
+const struct setting differential_settings[] = {
+	COUNT("count", NULL, 1, 100000000, "probes in a run (default: the whole trace, or 1000 generated)"),
+	{ .name = "rate",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_RATE,
+	  .fallback = "1kpps",
+	  .least = 1,
+	  .most = 100000000000,
+	  .help = "probes a second, on an absolute schedule" },
+	{ .name = "size",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_SIZE,
+	  .fallback = "256B",
+	  .least = 64,
+	  .most = 9018,
+	  .help = "frame of a generated probe, without its checksum" },
+	{ .name = "template",
+	  .type = SETTING_CHOICE,
+	  .choices = template_choices,
+	  .fallback = "udp",
+	  .help = "what generated probes look like" },
+	COUNT("flows", "16", 1, 65536, "5-tuples that generated probes go through in turn"),
+	{ .name = "trace",
+	  .type = SETTING_TEXT,
+	  .value_name = "FILE",
+	  .help = "pcap or pcapng file to replay instead of generated probes" },
+	{ .name = "times",
+	  .type = SETTING_CHOICE,
+	  .choices = times_choices,
+	  .fallback = "rate",
+	  .help = "send at the rate, or with the trace's own times" },
+	{ .name = "format",
+	  .type = SETTING_CHOICE,
+	  .choices = format_choices,
+	  .fallback = "tare",
+	  .help = "how a probe carries its id" },
+	COUNT("warm_train", "0", 0, 64, "unmeasured packets before each probe, to keep the path warm"),
+	TIME("train_gap", "20us", 1000, 1000000000, "time between packets of the warm-up train"),
+	TIME("deadline", "100ms", 1000, 60000000000, "a copy that arrives later than this is late"),
+	TIME("gap_limit", "400ns", 1, 1000000000, "poll gap over which a sample is set apart"),
+	COUNT("in_flight", "256", 1, 65536, "most probes on their way at a time"),
+	{ .name = "cores",
+	  .type = SETTING_CHOICE,
+	  .choices = cores_choices,
+	  .fallback = "auto",
+	  .help = "cores the engine uses; auto: two where two are free" },
+	{ .name = NULL },
+};
+
+void differential_settings_check(const struct settings *s,
+				 void (*problem)(void *context, const char *setting, const char *message),
+				 void *context)
+{
+	static const char *const generated_only[] = { "size", "template", "flows" };
+	bool trace = settings_text(s, "trace") != NULL;
+	int64_t train_ns = settings_number(s, "warm_train") * settings_number(s, "train_gap");
+	int64_t rate_mpps = settings_number(s, "rate");
+
+	for (unsigned i = 0; i < sizeof(generated_only) / sizeof(generated_only[0]); i++)
+		if (trace && settings_get(s, generated_only[i])->set)
+			problem(context, generated_only[i],
+				"is for generated probes; leave it out, or leave out trace");
+	if (!trace && settings_number(s, "times") == TIMES_ORIGINAL)
+		problem(context, "times", "'original' needs a trace whose times to take");
+	if (settings_number(s, "times") == TIMES_ORIGINAL && settings_get(s, "rate")->set)
+		problem(context, "rate", "does not go with times: original; leave one of them out");
+	if (train_ns > 0 && settings_number(s, "times") == TIMES_RATE && train_ns >= 1000000000000 / rate_mpps) {
+		char message[160];
+
+		snprintf(message, sizeof(message),
+			 "a train of %lld ns does not fit between probes %lld ns apart; expected a lower rate, "
+			 "fewer packets or a shorter train_gap",
+			 (long long)train_ns, (long long)(1000000000000 / rate_mpps));
+		problem(context, "warm_train", message);
+	}
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "target/target.h"
+
+#include <string.h>
+
+const struct target_ops *const target_kinds[] = {
+	NULL,
+};
+
+const struct target_ops *target_find(const char *kind)
+{
+	for (const struct target_ops *const *k = target_kinds; *k; k++)
+		if (strcmp((*k)->kind, kind) == 0)
+			return *k;
+	return NULL;
+}
