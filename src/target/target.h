@@ -24,6 +24,7 @@ struct target_setup {
 	uint64_t seed;                   /* of this restart: jitter, loss and the like derive from it */
 	uint32_t frame_bytes;            /* the longest frame the stream has */
 	uint32_t probe_count;            /* probes in a run, warm-up trains not counted */
+	uint32_t frame_count;            /* frames sent into `in` in a run, trains counted; 0: probe_count */
 };
 
 struct target_ports {
