@@ -55,12 +55,6 @@ struct io_port {
 	const struct io_ops *ops;
 };
 
-/* Two ports tied together, one direction. Each end is closed by itself, in any order. */
-struct io_cable {
-	struct io_port *send_end;    /* its receive returns 0 */
-	struct io_port *receive_end; /* its reserve returns 0 */
-};
-
 static inline unsigned io_receive(struct io_port *p, struct io_frame *f, unsigned n)
 {
 	return p->ops->receive(p, f, n);

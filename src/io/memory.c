@@ -210,7 +210,7 @@ static void memory_close(struct io_port *port)
 	}
 }
 
-int memory_cable_open(uint32_t slots, uint32_t frame_bytes, struct io_cable *ret_cable, struct err *err)
+int memory_cable_open(uint32_t slots, uint32_t frame_bytes, struct memory_cable *ret_cable, struct err *err)
 {
 	struct memory_port *ends[2] = { calloc(1, sizeof(*ends[0])), calloc(1, sizeof(*ends[1])) };
 	struct ring *ring = NULL;

@@ -53,12 +53,17 @@ enum store_turn {
 
 enum store_turn store_turn_state(const struct store *store, uint32_t position);
 
+/* Provenance: "cpu.model", "EPYC ...". */
+struct stored_fact {
+	const char *name, *value;
+};
+
 /*
- * Provenance as name and value ("cpu.model", "EPYC ..."). A value that differs
- * from the one stored before (the campaign was resumed on a changed host)
- * replaces it, and an event keeps the old one.
+ * A value that differs from the one stored before (the campaign was resumed on a
+ * changed host) replaces it, and an event keeps the old one. All in one commit,
+ * or with the restart that is open.
  */
-int store_put_fact(struct store *store, const char *name, const char *value, struct err *err);
+int store_put_facts(struct store *store, const struct stored_fact *facts, uint32_t count, struct err *err);
 
 /* After any failure of these three the restart is abandoned: nothing of it is in the store, everything before it is. */
 int store_begin_restart(struct store *store, uint32_t position, struct err *err);
@@ -89,9 +94,7 @@ struct stored_campaign {
 	struct cell *cells;
 	uint32_t turn_count, turns_done, turns_failed;
 	struct turn *turns;
-	struct stored_fact {
-		const char *name, *value;
-	} * facts; /* by name */
+	struct stored_fact *facts; /* by name */
 	uint32_t fact_count;
 	struct stored_event {
 		int64_t utc_ns;

@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-#include "target/card.h"
-
 const struct target_ops *const target_kinds[] = {
-	&target_card,
 	NULL,
 };
 

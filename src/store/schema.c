@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/schema.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "probe/run.h"
+
+#define FIELD(column, type, member)                                                                                    \
+	{                                                                                                              \
+		column, type, offsetof(struct run_record, member), sizeof(((struct run_record *)0)->member)            \
+	}
+
+const struct run_column run_columns[] = {
+	FIELD("run", COLUMN_U32, run),
+	FIELD("started_utc_ns", COLUMN_I64, started_utc_ns),
+	FIELD("elapsed_ns", COLUMN_I64, elapsed_ns),
+	FIELD("invalid", COLUMN_TEXT, invalid),
+	FIELD("sent", COLUMN_U64, ledger.sent),
+	FIELD("matched", COLUMN_U64, ledger.fate[FATE_MATCHED]),
+	FIELD("lost", COLUMN_U64, ledger.fate[FATE_LOST]),
+	FIELD("late", COLUMN_U64, ledger.fate[FATE_LATE]),
+	FIELD("unparsed", COLUMN_U64, ledger.fate[FATE_UNPARSED]),
+	FIELD("shadowed", COLUMN_U64, ledger.fate[FATE_SHADOWED]),
+	FIELD("unstamped", COLUMN_U64, ledger.fate[FATE_UNSTAMPED]),
+	FIELD("duplicates", COLUMN_U64, ledger.duplicates),
+	FIELD("reordered", COLUMN_U64, ledger.reordered),
+	FIELD("foreign_frames", COLUMN_U64, ledger.foreign),
+	FIELD("set_apart", COLUMN_U64, ledger.set_apart),
+	FIELD("arrived", COLUMN_U64, ledger.arrived),
+	FIELD("classified", COLUMN_U64, ledger.classified),
+	FIELD("tsc_start", COLUMN_U64, tsc_start),
+	FIELD("tsc_hz", COLUMN_DOUBLE, tsc_hz),
+	FIELD("tsc_hz_u_ppm", COLUMN_DOUBLE, tsc_hz_u_ppm),
+	FIELD("tsc_tick_ns", COLUMN_DOUBLE, tsc_tick_ns),
+	FIELD("offered_pps", COLUMN_DOUBLE, offered_pps),
+	FIELD("intended_pps", COLUMN_DOUBLE, intended_pps),
+	FIELD("lateness_p50_ns", COLUMN_I64, lateness_p50_ns),
+	FIELD("lateness_p99_ns", COLUMN_I64, lateness_p99_ns),
+	FIELD("lateness_max_ns", COLUMN_I64, lateness_max_ns),
+	FIELD("gap_limit_ns", COLUMN_I64, gap_limit_ns),
+	FIELD("core_send", COLUMN_I32, core_send),
+	FIELD("core_receive", COLUMN_I32, core_receive),
+	FIELD("pingpong_p50_ns", COLUMN_DOUBLE, pingpong_p50_ns),
+	FIELD("blocks_near", COLUMN_U32, blocks_near),
+	FIELD("blocks_far", COLUMN_U32, blocks_far),
+	FIELD("stalls", COLUMN_U32, stalls),
+	FIELD("stalled_ns", COLUMN_I64, stalled_ns),
+	FIELD("clock_steps", COLUMN_U32, clock_steps),
+	FIELD("protection", COLUMN_TEXT, protection),
+	{ NULL },
+};
+
+/*
+ * STRICT keeps a column to its type. pair is clustered by (run, seq): a run's
+ * samples lie together and in order. Its times are ticks, small because relative
+ * (docs/store.md); no foreign key, no check: it is written millions of times, by
+ * one statement. Seed and hash are text: 64 bits without sign.
+ */
+static const char tables[] =
+	"CREATE TABLE campaign (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL, measure TEXT NOT NULL,"
+	" plan_path TEXT NOT NULL, plan_text TEXT NOT NULL, plan_hash TEXT NOT NULL, seed TEXT NOT NULL,"
+	" restarts INTEGER NOT NULL, runs INTEGER NOT NULL, target_kind TEXT NOT NULL, tare_version TEXT NOT NULL,"
+	" created_utc_ns INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE host (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE axis (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;"
+	"CREATE TABLE cell (id INTEGER PRIMARY KEY, label TEXT NOT NULL, is_tare INTEGER NOT NULL, tare INTEGER "
+	"REFERENCES cell) STRICT;"
+	"CREATE TABLE cell_value (cell INTEGER NOT NULL REFERENCES cell, axis INTEGER NOT NULL REFERENCES axis,"
+	" value TEXT NOT NULL, PRIMARY KEY (cell, axis)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE turn (id INTEGER PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cell, restart INTEGER NOT NULL,"
+	" block INTEGER NOT NULL, UNIQUE (cell, restart)) STRICT;"
+	"CREATE TABLE restart (id INTEGER PRIMARY KEY, turn INTEGER NOT NULL REFERENCES turn,"
+	" started_utc_ns INTEGER NOT NULL, ended_utc_ns INTEGER NOT NULL, target_facts TEXT, failure TEXT) STRICT;"
+	"CREATE UNIQUE INDEX restart_good ON restart (turn) WHERE failure IS NULL;"
+	"CREATE TABLE pair (run INTEGER NOT NULL, seq INTEGER NOT NULL, packet INTEGER NOT NULL, fate INTEGER NOT NULL,"
+	" flags INTEGER NOT NULL, path INTEGER, bypass INTEGER, truth INTEGER, sched INTEGER NOT NULL,"
+	" late INTEGER NOT NULL, gap_path INTEGER, gap_bypass INTEGER, burst INTEGER NOT NULL,"
+	" PRIMARY KEY (run, seq)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE event (id INTEGER PRIMARY KEY, restart INTEGER REFERENCES restart, utc_ns INTEGER NOT NULL,"
+	" kind TEXT NOT NULL, message TEXT NOT NULL) STRICT;"
+	"CREATE VIEW pair_ns AS SELECT t.cell, t.restart, r.run, p.run AS run_id, p.seq, p.packet,"
+	" CASE p.fate WHEN 0 THEN 'matched' WHEN 1 THEN 'lost' WHEN 2 THEN 'late' WHEN 3 THEN 'unparsed'"
+	" WHEN 4 THEN 'shadowed' WHEN 5 THEN 'unstamped' END AS fate,"
+	" p.flags & 1 AS set_apart,"
+	" round((p.path - p.bypass) * 1e9 / r.tsc_hz, 3) AS difference_ns,"
+	" round(p.truth * 1e9 / r.tsc_hz, 3) AS truth_ns,"
+	" round(p.sched * 1e9 / r.tsc_hz, 3) AS sched_ns,"
+	" round((p.sched + p.late) * 1e9 / r.tsc_hz, 3) AS tx_ns,"
+	" round((p.sched + p.late + p.path) * 1e9 / r.tsc_hz, 3) AS rx_path_ns,"
+	" round((p.sched + p.late + p.bypass) * 1e9 / r.tsc_hz, 3) AS rx_bypass_ns,"
+	" round(p.gap_path * 1e9 / r.tsc_hz, 3) AS gap_path_ns,"
+	" round(p.gap_bypass * 1e9 / r.tsc_hz, 3) AS gap_bypass_ns,"
+	" p.burst & 255 AS burst_path, p.burst >> 8 AS burst_bypass"
+	" FROM pair p JOIN run r ON r.id = p.run JOIN restart s ON s.id = r.restart JOIN turn t ON t.id = s.turn;";
+
+static const char *column_sql_type(enum column_type type)
+{
+	/* SQLite has no NaN: it becomes NULL, and NaN again on reading */
+	return type == COLUMN_DOUBLE ? "REAL" : type == COLUMN_TEXT ? "TEXT NOT NULL" : "INTEGER NOT NULL";
+}
+
+const char *schema_create_sql(struct arena *arena)
+{
+	const char *sql = "CREATE TABLE run (id INTEGER PRIMARY KEY, restart INTEGER NOT NULL REFERENCES restart,"
+			  " pairs INTEGER NOT NULL";
+
+	for (const struct run_column *c = run_columns; sql && c->name; c++)
+		sql = arena_printf(arena, "%s, %s %s", sql, c->name, column_sql_type(c->type));
+	if (sql)
+		sql = arena_printf(arena, "%s, UNIQUE (restart, run)) STRICT;%s", sql, tables);
+	return sql;
+}
+
+const char *schema_insert_run_sql(struct arena *arena)
+{
+	const char *names = "restart, pairs", *marks = "?, ?";
+
+	for (const struct run_column *c = run_columns; names && marks && c->name; c++) {
+		names = arena_printf(arena, "%s, %s", names, c->name);
+		marks = arena_printf(arena, "%s, ?", marks);
+	}
+	return names && marks ? arena_printf(arena, "INSERT INTO run (%s) VALUES (%s)", names, marks) : NULL;
+}
+
+const char *schema_select_runs_sql(struct arena *arena)
+{
+	const char *names = "id, pairs";
+
+	for (const struct run_column *c = run_columns; names && c->name; c++)
+		names = arena_printf(arena, "%s, %s", names, c->name);
+	return names ? arena_printf(arena, "SELECT %s FROM run WHERE restart = ? ORDER BY run", names) : NULL;
+}

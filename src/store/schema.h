@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_STORE_SCHEMA_H
+#define TARE_STORE_SCHEMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+/*
+ * What tare.db looks like: its marks, its tables, and how a run_record becomes a
+ * row. docs/store.md tells the same to people. Any change here is a new
+ * STORE_SCHEMA.
+ */
+#define STORE_APPLICATION_ID 0x54415245 /* "TARE" */
+
+/* One field of struct run_record and its column in table run, in this order, after id, restart and pairs. */
+enum column_type { COLUMN_I32, COLUMN_U32, COLUMN_I64, COLUMN_U64, COLUMN_DOUBLE, COLUMN_TEXT };
+
+struct run_column {
+	const char *name;
+	enum column_type type;
+	size_t offset;
+	size_t size_bytes; /* COLUMN_TEXT: of the array */
+};
+
+extern const struct run_column run_columns[]; /* ends with a NULL name */
+
+/* Statements that create everything in an empty database. NULL: out of memory. */
+const char *schema_create_sql(struct arena *arena);
+
+/* "INSERT INTO run ..." and "SELECT ... FROM run": id, pairs, then the run_columns, for one restart, in order. */
+const char *schema_insert_run_sql(struct arena *arena);
+const char *schema_select_runs_sql(struct arena *arena);
+
+/* The columns of table pair, in this order in both. */
+#define SCHEMA_PAIR_COLUMNS                                                                                            \
+	"run, seq, packet, fate, flags, path, bypass, truth, sched, late, gap_path, gap_bypass, burst"
+
+#endif

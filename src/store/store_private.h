@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_STORE_STORE_PRIVATE_H
+#define TARE_STORE_STORE_PRIVATE_H
+
+#include <sqlite3.h>
+
+#include "store/lock.h"
+#include "store/store.h"
+
+/* For the implementation of the store, its tests and its fuzzer only. */
+struct store {
+	sqlite3 *db;
+	char *dir, *path; /* path: "DIR/tare.db" */
+	bool writer;
+	struct dir_lock lock;
+	struct arena arena; /* SQL text built at open */
+
+	/* writer */
+	uint8_t *turn_state; /* enum store_turn by position */
+	uint32_t turn_count;
+	bool in_restart;
+	uint32_t turn;      /* of the restart that is open */
+	int64_t restart_id; /* of the restart that is open */
+
+	/* prepared when first needed, kept until close */
+	sqlite3_stmt *insert_run, *insert_pair, *select_pairs;
+};
+
+/* Fill *err from the last error of SQLite: `doing` completes "while ...". Returns -errno. */
+int store_fail(struct store *store, struct err *err, const char *doing);
+
+/* What is in the file does not hang together. Returns -EBADMSG. */
+int store_damaged(const struct store *store, struct err *err, const char *what);
+
+int store_oom(const struct store *store, struct err *err);
+
+/* Run SQL that returns no rows. */
+int store_exec(struct store *store, const char *sql, const char *doing, struct err *err);
+
+/* Prepare into *stmt unless it is there already. */
+int store_prepare(struct store *store, const char *sql, sqlite3_stmt **stmt, struct err *err);
+
+/* Is it ours, and of a schema that we know? */
+int store_check_identity(struct store *store, struct err *err);
+
+/* A database in memory, for fuzzing: read-only, `data` is copied. */
+int store_open_image(const void *data, size_t size_bytes, struct store **ret_store, struct err *err);
+
+int64_t store_utc_ns(void);
+
+#endif
