@@ -10,10 +10,10 @@ static int bounds_check(const struct setting *def, const char *text, int64_t num
 	char bound[32];
 
 	if (number < def->least)
-		return err_set(err, ERR_USAGE, ERANGE, "'%s' is under the least, %s", text,
+		return err_set(err, ERR_USAGE, ERANGE, "'%s' is too small; expected at least %s", text,
 			       quantity_format(def->least, def->dim, bound, sizeof(bound)));
 	if (def->most && number > def->most)
-		return err_set(err, ERR_USAGE, ERANGE, "'%s' is over the most, %s", text,
+		return err_set(err, ERR_USAGE, ERANGE, "'%s' is too large; expected at most %s", text,
 			       quantity_format(def->most, def->dim, bound, sizeof(bound)));
 	return 0;
 }

@@ -10,27 +10,27 @@
 
 /*
  * A verb of the command line is one file, cmd_NAME.c, that defines `const struct
- * verb verb_NAME`, and one line in verbs.c. Its table of options feeds the
- * parser, the help, the man page and the completions. A verb gets this filled
- * struct, never argv. Data goes to stdout, messages to stderr by message().
+ * verb verb_NAME`, a line in verbs.c and its name in meson.build. Its table of
+ * options feeds the parser, the help, the man page and the completions. A verb
+ * gets a filled struct, never argv. Data goes to stdout, messages to stderr.
  */
 struct verb;
 
 struct invocation {
 	const struct verb *verb;
-	struct settings options;      /* of verb->options */
+	struct settings options;      /* table: verb->options; an empty one where that is NULL */
 	const char *const *arguments; /* NULL-terminated */
 	unsigned argument_count;      /* within the verb's bounds */
 	bool quiet, verbose;
 	bool json;
-	bool color; /* stdout is a terminal and nobody said no */
+	bool color; /* stdout is a terminal, and neither --no-color nor NO_COLOR says no */
 };
 
 struct verb {
 	const char *name;
-	const char *summary;           /* one line */
+	const char *summary;           /* one line, no full stop */
 	const char *arguments;         /* "PLAN [DIR]"; "" for none */
-	const char *description;       /* paragraphs for --help and the man page, an empty line between them */
+	const char *description;       /* paragraphs for help and man page, an empty line between them */
 	const struct setting *options; /* ends with a NULL name; NULL: none */
 	unsigned least_arguments, most_arguments;
 	bool json; /* knows --json */
@@ -44,7 +44,12 @@ struct verb {
 /* All verbs, NULL-terminated, in the order of the help. */
 extern const struct verb *const verbs[];
 
-/* A line on stderr after "tare: ". Not silenced by --quiet: for what must be seen. */
+/* Options of every verb: help, version, quiet, verbose, json, no-color. */
+extern const struct setting global_options[];
+
+const struct verb *verb_find(const char *name);
+
+/* A line on stderr after "tare: ". --quiet does not silence it: for what must be seen. */
 void message(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/plan_check.h"
+#include "cli/verbs.h"
+
+static int plan_run(const struct invocation *inv, struct err *err)
+{
+	struct plan *plan;
+	int rc = cli_plan_check(inv->arguments[0], inv->json, &plan, err);
+
+	if (rc < 0)
+		return rc;
+	if (inv->json)
+		rc = plan_json_write(stdout, plan, err);
+	else
+		plan_text_write(stdout, plan, inv->verbose);
+	if (rc == 0 && !inv->quiet)
+		cli_plan_notes(plan);
+	plan_destroy(plan);
+	return rc;
+}
+
+const struct verb verb_plan = {
+	.name = "plan",
+	.summary = "check a plan; show its cells, order and length",
+	.arguments = "PLAN",
+	.description =
+		"Reads PLAN, checks everything that can be checked before anything runs, and says every problem "
+		"with its line and column. Nothing is started and nothing is written.\n\n"
+		"Shown are the cells, the order of their restarts (the first blocks; all with --verbose), how long "
+		"sending takes, and every setting with the defaults that hold where the plan is silent.",
+	.least_arguments = 1,
+	.most_arguments = 1,
+	.json = true,
+	.run = plan_run,
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs.h"
+
+#include <string.h>
+
+const struct verb *const verbs[] = {
+	&verb_plan,
+	NULL,
+};
+
+const struct verb *verb_find(const char *name)
+{
+	for (const struct verb *const *v = verbs; *v; v++)
+		if (strcmp((*v)->name, name) == 0)
+			return *v;
+	return NULL;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_CLI_VERBS_H
+#define TARE_CLI_VERBS_H
+
+#include "cli/verb.h"
+
+/* One line a verb, defined in cmd_NAME.c; the order of the help is in verbs.c. */
+extern const struct verb verb_plan;
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_PLAN_PLAN_PRIVATE_H
+#define TARE_PLAN_PLAN_PRIVATE_H
+
+#include "plan/plan.h"
+#include "plan/problems.h"
+#include "plan/tree.h"
+#include "target/target.h"
+
+/* Sums of times before it is known that they fit. */
+__extension__ typedef __int128 wide_ns;
+
+/* A word that may stand after measure:. The known ones that this build lacks have no table. */
+struct measure_kind {
+	const char *name;
+	const struct setting *probes; /* NULL: not in this build */
+	const char *tare_program;     /* default; NULL: the measure knows no tare */
+	/* What the table alone cannot say of one cell's settings. */
+	void (*check)(const struct settings *probes,
+		      void (*problem)(void *context, const char *setting, const char *message), void *context);
+	/* How long one run sends, in ns; probes, and the longest frame. 0: unknown. */
+	void (*stream)(const struct settings *probes, const char *directory, int64_t *ret_ns, uint32_t *ret_probes,
+		       uint32_t *ret_frame_bytes);
+};
+
+extern const struct measure_kind measure_kinds[MEASURES];
+
+/* A plan while it is built: the plan, what is wrong with it, and where its parts stand in the text. */
+struct draft {
+	struct plan *plan;
+	struct problems problems;
+	const struct measure_kind *measure; /* NULL: none, or not usable; what hangs on it is not checked */
+	const struct node *root;
+	const struct node *target, *probes, *tare; /* sections, NULL: not there */
+	const struct node *tare_program;
+	const struct node **origins; /* of each cell's values, by axis; NULL where the cell does not set it */
+};
+
+#define PROBLEM(d, node, ...) problem_at(&(d)->problems, (node)->line, (node)->column, __VA_ARGS__)
+
+/* matrix.c: axes and cells from matrix: and extra:, then the tares. 0 or -ENOMEM; problems are noted. */
+int cells_build(struct draft *d);
+
+/* check.c: every cell's settings together, its files and its program; then the length of the campaign. 0 or -ENOMEM. */
+int cells_check(struct draft *d);
+
+/* order.c: blocks and turns. 0 or -ENOMEM. */
+int turns_build(struct plan *plan);
+
+/* The text of a scalar, or NULL with a problem that says what `what` should have been. */
+const char *scalar_text(struct draft *d, const struct node *node, const char *what);
+
+#endif
