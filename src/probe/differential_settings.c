@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 static const char *const times_choices[] = { "rate", "original", NULL };
-static const char *const template_choices[] = { "udp", "tcp", NULL };
-static const char *const format_choices[] = { "tare", "instrument", "oct", NULL };
-static const char *const cores_choices[] = { "auto", "1", "2", NULL };
+static const char *const template_choices[] = { "udp4", "udp6", "ether", NULL };
+static const char *const format_choices[] = { "native", "instrument", "oct", "auto", NULL };
+static const char *const cores_choices[] = { "auto", "1", "2", "3", "4", NULL };
 
 #define TIME(name_, fallback_, least_, most_, help_)                                                                   \
 	{                                                                                                              \
@@ -32,15 +32,16 @@ const struct setting differential_settings[] = {
 	  .type = SETTING_QUANTITY,
 	  .dim = QUANTITY_SIZE,
 	  .fallback = "256B",
-	  .least = 64,
+	  .least = 60,
 	  .most = 9018,
-	  .help = "frame of a generated probe, without its checksum" },
+	  .help = "frame of a generated probe, without its checksum (FCS)" },
 	{ .name = "template",
 	  .type = SETTING_CHOICE,
 	  .choices = template_choices,
-	  .fallback = "udp",
+	  .fallback = "udp4",
 	  .help = "what generated probes look like" },
-	COUNT("flows", "16", 1, 65536, "5-tuples that generated probes go through in turn"),
+	COUNT("vlans", "0", 0, 2, "VLAN tags of a generated probe"),
+	COUNT("flows", "16", 1, 65536, "source ports that generated probes go through in turn"),
 	{ .name = "trace",
 	  .type = SETTING_TEXT,
 	  .value_name = "FILE",
@@ -53,8 +54,8 @@ const struct setting differential_settings[] = {
 	{ .name = "format",
 	  .type = SETTING_CHOICE,
 	  .choices = format_choices,
-	  .fallback = "tare",
-	  .help = "how a probe carries its id" },
+	  .fallback = "auto",
+	  .help = "how a probe carries its id; auto: native, or what the trace's packets carry" },
 	COUNT("warm_train", "0", 0, 64, "unmeasured packets before each probe, to keep the path warm"),
 	TIME("train_gap", "20us", 1000, 1000000000, "time between packets of the warm-up train"),
 	TIME("deadline", "100ms", 1000, 60000000000, "a copy that arrives later than this is late"),
@@ -64,7 +65,7 @@ const struct setting differential_settings[] = {
 	  .type = SETTING_CHOICE,
 	  .choices = cores_choices,
 	  .fallback = "auto",
-	  .help = "cores the engine uses; auto: two where two are free" },
+	  .help = "cores the engine uses; auto: as many as are free and of use" },
 	{ .name = NULL },
 };
 
@@ -72,7 +73,7 @@ void differential_settings_check(const struct settings *s,
 				 void (*problem)(void *context, const char *setting, const char *message),
 				 void *context)
 {
-	static const char *const generated_only[] = { "size", "template", "flows" };
+	static const char *const generated_only[] = { "size", "template", "vlans", "flows" };
 	bool trace = settings_text(s, "trace") != NULL;
 	int64_t train_ns = settings_number(s, "warm_train") * settings_number(s, "train_gap");
 	int64_t rate_mpps = settings_number(s, "rate");

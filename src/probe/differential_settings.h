@@ -12,10 +12,10 @@ extern const struct setting differential_settings[];
 
 enum { DIFFERENTIAL_COUNT = 1000 };
 
-enum differential_times { TIMES_RATE, TIMES_ORIGINAL };                  /* choices of "times" */
-enum differential_template { TEMPLATE_UDP, TEMPLATE_TCP };               /* choices of "template" */
-enum differential_format { FORMAT_TARE, FORMAT_INSTRUMENT, FORMAT_OCT }; /* choices of "format" */
-enum differential_cores { CORES_AUTO, CORES_ONE, CORES_TWO };            /* choices of "cores" */
+enum differential_times { TIMES_RATE, TIMES_ORIGINAL }; /* choices of "times" */
+/* Choices of "format" are enum id_format's native, instrument and oct, and after them: */
+enum { FORMAT_AUTO = 3 };
+/* Choices of "template" are enum frame_kind's. Choices of "cores" are their number, 0 for auto. */
 
 /*
  * What the table alone cannot say: settings that need or exclude one another.
