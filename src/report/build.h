@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_REPORT_BUILD_H
+#define TARE_REPORT_BUILD_H
+
+#include "report/result.h"
+#include "stats/packetwise.h"
+
+/*
+ * How a result is computed, for the files that do it and nobody else:
+ * build.c walks the store, build_run.c makes a run's figures from its samples,
+ * build_cell.c goes from runs to cells, build_problems.c says what is wrong.
+ */
+
+enum { ECDF_POINTS = 105 };
+
+/* In ascending order, as probabilities. */
+double ecdf_probability(unsigned point);
+
+/* What a run leaves behind for its cell, and a report does not show run by run. */
+struct run_trace {
+	double bin_share;                  /* of the clock step at the median */
+	double gap_path_ns, gap_bypass_ns; /* mean poll gaps of the samples used */
+	double ecdf_ns[ECDF_POINTS];
+};
+
+/* Buffers for one run's samples, grown as needed. */
+struct run_work {
+	struct pair *pairs;
+	int64_t *gross, *one_way, *intended, *truth, *scratch;
+	uint32_t capacity;
+};
+
+int run_work_reserve(struct run_work *w, uint32_t count, struct err *err);
+void run_work_release(struct run_work *w);
+
+/* Take over what was recorded with the run. Text goes to the arena. */
+int run_conditions(const struct run_record *record, struct arena *arena, struct run_result *ret);
+
+/*
+ * Figures of a run from its samples in w->pairs. Sets valid, reason and every figure;
+ * a run that is invalid keeps its figures absent. `packets` (may be NULL) takes
+ * each ranked probe's difference; how many did not fit is added to *packets_dropped.
+ */
+int run_measure(struct run_work *w, uint32_t count, const struct run_record *record, struct arena *arena,
+		struct packet_table *packets, uint64_t *packets_dropped, struct run_result *ret,
+		struct run_trace *trace);
+
+/* One cell's restarts, as far as they have been read. */
+struct cell_work {
+	struct cell_result *cell;
+	struct restart_result **restarts; /* all of the cell's, in the order in which they ran */
+	struct run_trace **traces;        /* by restart, by run */
+	uint32_t restart_count;
+	struct packet_median *packets; /* in order of packet; NULL: not analysed */
+	uint32_t packet_count;
+	double tick_ns;                                          /* of the clock: the largest of its valid runs */
+	double tsc_u_ppm, bin_share, gap_path_ns, gap_bypass_ns; /* medians over valid runs; the largest u */
+	double drift_ns, drift_max_ns;                           /* of its tare, from the net */
+	uint32_t one_sided, unusable;                            /* blocks */
+};
+
+/* Restart figures from run figures; then everything of the cell but net and packets. */
+void restart_summarise(struct restart_result *restart);
+int cell_summarise(struct cell_work *w, struct arena *arena, uint64_t seed, struct err *err);
+
+/* The tare by block, from the restarts of the tare cells. */
+int blocks_build(struct result *result, const struct cell_work *works, struct err *err);
+
+/* Net, its budget, truth. After blocks_build; `tare` NULL: nothing to take off. */
+int cell_net(struct cell_work *w, const struct cell_work *tare, struct result *result, struct err *err);
+
+/* Packet medians, modes; needs the tare's packets. */
+int cell_packets(struct cell_work *w, const struct cell_work *tare, struct arena *arena, uint64_t seed,
+		 struct err *err);
+
+int problems_build(struct result *result, const struct cell_work *works, uint64_t packets_dropped, struct err *err);
+
+/* Tables of result->points and result->method. */
+int method_describe(struct result *result);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "report/build.h"
+#include "stats/net.h"
+
+struct problems {
+	struct result *result;
+	VEC(struct problem) list;
+	int rc;
+};
+
+static void say(struct problems *p, const char *severity, const char *about, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void say(struct problems *p, const char *severity, const char *about, const char *fmt, ...)
+{
+	char text[512];
+	struct problem problem = { .severity = severity, .about = about };
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	problem.text = arena_strdup(&p->result->arena, text);
+	if (!problem.text || vec_push(&p->list, problem) != 0)
+		p->rc = -ENOMEM;
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* --- what makes a result invalid or missing --- */
+
+static const char *first_reason(const struct cell_work *w, const char *state)
+{
+	for (uint32_t i = 0; i < w->restart_count; i++)
+		if (strcmp(w->restarts[i]->state, state) == 0)
+			return w->restarts[i]->reason;
+	return "";
+}
+
+static const char *first_run_reason(const struct cell_work *w)
+{
+	for (uint32_t i = 0; i < w->restart_count; i++)
+		for (uint32_t j = 0; j < w->restarts[i]->run_count; j++)
+			if (!w->restarts[i]->runs[j].valid && strcmp(w->restarts[i]->state, "failed") != 0)
+				return w->restarts[i]->runs[j].reason;
+	return "";
+}
+
+static void cell_validity(struct problems *p, const struct cell_work *w)
+{
+	const struct cell_result *c = w->cell;
+	uint32_t failed_runs = 0;
+
+	for (uint32_t i = 0; i < w->restart_count; i++)
+		if (strcmp(w->restarts[i]->state, "failed") == 0)
+			failed_runs += w->restarts[i]->run_count;
+	if (c->restarts_failed)
+		say(p, "error", c->title, "%" PRIu32 " restart%s failed: %s", c->restarts_failed,
+		    plural(c->restarts_failed), first_reason(w, "failed"));
+	if (c->runs_invalid > failed_runs)
+		say(p, "error", c->title, "%" PRIu32 " of %" PRIu32 " runs invalid, in no figure: %s",
+		    c->runs_invalid - failed_runs, c->runs_invalid - failed_runs + c->runs_valid, first_run_reason(w));
+	if (w->restart_count > 0 && c->restarts_valid == 0)
+		say(p, "error", c->title, "no valid restart: nothing can be said");
+	if (!c->is_tare && c->restarts_valid > 0 && c->tare == CELL_NONE)
+		say(p, "error", c->title, "the plan has no tare for it: gross only");
+	else if (!c->is_tare && c->restarts_valid > 0 && isnan(c->net_ns))
+		say(p, "error", c->title, "no block has both a gross figure and a tare: no net");
+}
+
+/* --- what a reader should know --- */
+
+static void cell_blocks(struct problems *p, const struct cell_work *w)
+{
+	const struct cell_result *c = w->cell;
+
+	if (c->is_tare || isnan(c->net_ns))
+		return;
+	if (w->one_sided)
+		say(p, "warning", c->title, "%" PRIu32 " block%s with a tare on one side only: its drift is not seen",
+		    w->one_sided, plural(w->one_sided));
+	if (c->restarts_valid < NET_BLOCKS_MIN)
+		say(p, "warning", c->title,
+		    "%" PRIu32 " restart%s: no uncertainty, and the order-statistic interval reaches %.5g %%, not 95 "
+		    "%%; it takes %d",
+		    c->restarts_valid, plural(c->restarts_valid), isnan(c->net_order.level) ? 0 : c->net_order.level,
+		    NET_BLOCKS_MIN);
+	if (!isnan(c->expanded_ns) && w->drift_max_ns > c->expanded_ns)
+		say(p, "warning", c->title,
+		    "the tare moved by up to %.1f ns within a block, more than U = %.1f ns (charged; mean %+.1f ns)",
+		    w->drift_max_ns, c->expanded_ns, w->drift_ns);
+	if (!isnan(c->error_ns) && !isnan(c->expanded_k3_ns) && fabs(c->error_ns) > c->expanded_k3_ns)
+		say(p, "warning", c->title, "misses the known truth by %+.1f ns, more than U (k=3) = %.1f ns",
+		    c->error_ns, c->expanded_k3_ns);
+}
+
+static void cell_samples(struct problems *p, const struct cell_work *w)
+{
+	const struct cell_result *c = w->cell;
+	const struct ledger *l = &c->ledger;
+	uint64_t without = l->sent - l->fate[FATE_MATCHED];
+	double apart = percent(l->set_apart, l->sent);
+
+	if (l->set_apart && apart >= 1)
+		say(p, apart >= 10 ? "warning" : "note", c->title,
+		    "%.1f %% of the probes (%" PRIu64 ") set apart: a receiver was away longer than the limit", apart,
+		    l->set_apart);
+	if (percent(without, l->sent) >= 1)
+		say(p, "warning", c->title,
+		    "%.1f %% of the probes (%" PRIu64 ") have no latency; they rank as infinite in every quantile",
+		    percent(without, l->sent), without);
+	if (c->intended_pps > 0 && fabs(c->offered_pps / c->intended_pps - 1) > 0.01)
+		say(p, "warning", c->title, "offered load was %.4g packets/s, %.4g intended", c->offered_pps,
+		    c->intended_pps);
+	if (c->blocks_far)
+		say(p, "note", c->title, "the two cores were far apart in %.0f %% of the spells",
+		    percent(c->blocks_far, (uint64_t)c->blocks_far + c->blocks_near));
+	if (c->clock_steps)
+		say(p, "note", c->title, "CLOCK_REALTIME stepped %" PRIu32 " time%s; no stamp rests on it",
+		    c->clock_steps, plural(c->clock_steps));
+	if (c->mode_count > 1) {
+		char text[256] = "";
+		size_t n = 0;
+
+		for (uint32_t i = 0; i < c->mode_count && n < sizeof(text) - 48; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.1f ns (%.0f %%)",
+					      i == 0                  ? ""
+					      : i + 1 < c->mode_count ? ", "
+								      : " and ",
+					      c->modes[i].net_ns, c->modes[i].share);
+		say(p, "note", c->title, "%" PRIu32 " modes by packet: %s; one figure does not describe it",
+		    c->mode_count, text);
+	}
+}
+
+/* --- the campaign as a whole --- */
+
+static void unstable_clock(struct problems *p)
+{
+	const struct result *r = p->result;
+	double low = INFINITY, high = 0, u_ppm = 0;
+
+	for (uint32_t i = 0; i < r->restart_count; i++)
+		for (uint32_t j = 0; j < r->restarts[i].run_count; j++) {
+			const struct run_result *run = &r->restarts[i].runs[j];
+
+			if (!run->valid)
+				continue;
+			low = fmin(low, run->tsc_hz);
+			high = fmax(high, run->tsc_hz);
+			u_ppm = fmax(u_ppm, run->tsc_hz_u_ppm);
+		}
+	if (high > 0 && (high / low - 1) * 1e6 > 20 + 4 * u_ppm)
+		say(p, "warning", "", "the TSC's rate moved by %.0f ppm between runs: it is not stable",
+		    (high / low - 1) * 1e6);
+	for (uint32_t i = 0; i < r->fact_count; i++)
+		if (strcmp(r->facts[i].name, "tsc.invariant") == 0 && strcmp(r->facts[i].value, "no") == 0)
+			say(p, "warning", "",
+			    "the TSC is not invariant on this host (allowed by --allow-unstable-tsc)");
+}
+
+static void campaign_whole(struct problems *p, uint64_t packets_dropped)
+{
+	const struct result *r = p->result;
+	uint32_t stalls = 0;
+	int64_t stalled_ns = 0;
+
+	if (r->restart_count == 0)
+		say(p, "error", "", "nothing has been measured yet: none of %" PRIu32 " restarts has run", r->turns);
+	else if (r->turns_done < r->turns)
+		say(p, "warning", "", "%" PRIu32 " of %" PRIu32 " restarts have not run; `tare run` resumes",
+		    r->turns - r->turns_done, r->turns);
+	unstable_clock(p);
+	for (uint32_t i = 0; i < r->cell_count; i++) {
+		stalls += r->cells[i].stalls;
+		stalled_ns += r->cells[i].stalled_ns;
+	}
+	if (stalls)
+		say(p, "note", "", "the host stalled the measuring cores %" PRIu32 " time%s, %.3g ms in all", stalls,
+		    plural(stalls), (double)stalled_ns / 1e6);
+	if (packets_dropped)
+		say(p, "note", "", "%" PRIu64 " samples are not in the packet medians: runs differ in their streams",
+		    packets_dropped);
+}
+
+static int rank(const struct problem *p)
+{
+	return p->severity[0] == 'e' ? 0 : p->severity[0] == 'w' ? 1 : 2;
+}
+
+int problems_build(struct result *result, const struct cell_work *works, uint64_t packets_dropped, struct err *err)
+{
+	struct problems p = { .result = result };
+
+	campaign_whole(&p, packets_dropped);
+	for (uint32_t i = 0; i < result->cell_count; i++)
+		cell_validity(&p, &works[i]);
+	for (uint32_t i = 0; i < result->cell_count; i++) {
+		cell_blocks(&p, &works[i]);
+		cell_samples(&p, &works[i]);
+	}
+	result->problems = arena_array(&result->arena, p.list.count + 1, sizeof(*result->problems));
+	if (p.rc == 0 && !result->problems)
+		p.rc = -ENOMEM;
+	for (int grave = 0; p.rc == 0 && grave < 3; grave++)
+		for (size_t i = 0; i < p.list.count; i++)
+			if (rank(&p.list.items[i]) == grave)
+				result->problems[result->problem_count++] = p.list.items[i];
+	free(p.list.items);
+	return p.rc ? err_set(err, ERR_HOST, ENOMEM, "out of memory listing problems") : 0;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+char *format_number(double value, int decimals, char *buf)
+{
+	if (isnan(value))
+		buf[0] = '\0';
+	else if (isinf(value))
+		snprintf(buf, FORMAT_BYTES, value > 0 ? "lost" : "-lost");
+	else if (fabs(value) >= 1e15)
+		snprintf(buf, FORMAT_BYTES, "%.6g", value);
+	else
+		/* Adding 0 turns a negative zero, which rounding makes, into a plain one. */
+		snprintf(buf, FORMAT_BYTES, "%.*f", decimals, fabs(value) < 0.5 * pow(10, -decimals) ? 0.0 : value);
+	return buf;
+}
+
+char *format_signed(double value, int decimals, char *buf)
+{
+	format_number(value, decimals, buf);
+	if (isfinite(value) && value >= 0.5 * pow(10, -decimals)) {
+		memmove(buf + 1, buf, strlen(buf) + 1);
+		buf[0] = '+';
+	}
+	return buf;
+}
+
+int net_decimals(double expanded_ns)
+{
+	if (isnan(expanded_ns))
+		return 1;
+	return expanded_ns < 1 ? 2 : expanded_ns < 100 ? 1 : 0;
+}
+
+char *format_net(const struct cell_result *c, const char *pm, char *buf)
+{
+	char net[FORMAT_BYTES], u[FORMAT_BYTES];
+	int decimals = net_decimals(c->expanded_ns);
+
+	format_number(c->net_ns, decimals, net);
+	format_number(c->expanded_ns, decimals, u);
+	if (!net[0] || !u[0])
+		snprintf(buf, FORMAT_BYTES, "%s", net);
+	else
+		snprintf(buf, FORMAT_BYTES, "%.24s %.6s %.24s", net, pm, u);
+	return buf;
+}
+
+char *format_figure(const struct figure *f, int decimals, char *buf)
+{
+	if (f->state == FIGURE_NUMBER)
+		return format_number(f->value, decimals, buf);
+	if (f->state == FIGURE_LOST)
+		return format_number(INFINITY, decimals, buf);
+	if (f->need)
+		snprintf(buf, FORMAT_BYTES, "n<%" PRIu64, f->need);
+	else
+		buf[0] = '\0';
+	return buf;
+}
+
+char *format_span(const struct span *s, int decimals, char *buf)
+{
+	char low[FORMAT_BYTES], high[FORMAT_BYTES];
+
+	buf[0] = '\0';
+	if (span_is(s))
+		snprintf(buf, FORMAT_BYTES, "%.24s to %.24s", format_number(s->low, decimals, low),
+			 format_number(s->high, decimals, high));
+	return buf;
+}
+
+char *format_percent(double share, char *buf)
+{
+	if (isnan(share))
+		buf[0] = '\0';
+	else
+		snprintf(buf, FORMAT_BYTES, "%.1f %%", share);
+	return buf;
+}
+
+char *format_count(uint64_t count, char *buf)
+{
+	char digits[FORMAT_BYTES];
+	size_t n = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, count), at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			buf[at++] = ',';
+		buf[at++] = digits[i];
+	}
+	buf[at] = '\0';
+	return buf;
+}
+
+char *format_utc(int64_t utc_ns, char *buf)
+{
+	time_t t = (time_t)(utc_ns / 1000000000);
+	struct tm tm;
+
+	if (utc_ns == 0 || !gmtime_r(&t, &tm) || strftime(buf, FORMAT_BYTES, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
+		buf[0] = '\0';
+	return buf;
+}
+
+char *format_time(double ns, char *buf)
+{
+	static const struct {
+		double least;
+		const char *unit;
+	} scale[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "µs" }, { 0, "ns" } };
+	unsigned i = 0;
+
+	while (i < 3 && fabs(ns) < scale[i].least)
+		i++;
+	snprintf(buf, FORMAT_BYTES, "%.3g %s", scale[i].least > 0 ? ns / scale[i].least : ns, scale[i].unit);
+	return buf;
+}
+
+char *format_restarts(const struct cell_result *c, char *buf)
+{
+	int n = snprintf(buf, FORMAT_BYTES, "%" PRIu32 "/%" PRIu32, c->restarts_valid, c->restarts_planned);
+
+	if (c->restarts_failed && n < FORMAT_BYTES)
+		n += snprintf(buf + n, (size_t)(FORMAT_BYTES - n), ", %" PRIu32 " failed", c->restarts_failed);
+	if (c->restarts_invalid && n < FORMAT_BYTES)
+		snprintf(buf + n, (size_t)(FORMAT_BYTES - n), ", %" PRIu32 " invalid", c->restarts_invalid);
+	return buf;
+}
+
+char *format_ledger(const struct ledger *l, char *buf)
+{
+	char count[FORMAT_BYTES];
+	int n = snprintf(buf, LEDGER_BYTES, "%s sent =", format_count(l->sent, count));
+
+	for (int f = 0; f < FATES && n < LEDGER_BYTES; f++)
+		n += snprintf(buf + n, (size_t)(LEDGER_BYTES - n), "%s %s %s", f ? " +" : "",
+			      format_count(l->fate[f], count), fate_name((enum fate)f));
+	return buf;
+}
+
+char *format_ledger_aside(const struct ledger *l, char *buf)
+{
+	const struct {
+		uint64_t count;
+		const char *name;
+	} asides[] = { { l->set_apart, "set apart" },
+		       { l->duplicates, "duplicates" },
+		       { l->reordered, "reordered" },
+		       { l->foreign, "foreign" } };
+	int n = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < 4 && n < LEDGER_BYTES; i++) {
+		char count[FORMAT_BYTES];
+
+		if (asides[i].count)
+			n += snprintf(buf + n, (size_t)(LEDGER_BYTES - n), "%s%s %s", n ? ", " : "",
+				      format_count(asides[i].count, count), asides[i].name);
+	}
+	return buf;
+}
+
+char *format_ledger_state(const struct cell_result *c, char *buf)
+{
+	if (c->runs_invalid)
+		snprintf(buf, FORMAT_BYTES, "%" PRIu32 " run%s out", c->runs_invalid, c->runs_invalid == 1 ? "" : "s");
+	else
+		snprintf(buf, FORMAT_BYTES, "%s", c->runs_valid ? "balanced" : "");
+	return buf;
+}

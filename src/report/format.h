@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_REPORT_FORMAT_H
+#define TARE_REPORT_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/result.h"
+
+/*
+ * Numbers as every renderer writes them, so that a figure looks the same in the
+ * terminal and in the page. Each returns buf, which must hold FORMAT_BYTES.
+ */
+enum { FORMAT_BYTES = 64 };
+
+/* "149.1"; "" for NaN, "lost" for infinity. `decimals` as net_decimals says, or 1. */
+char *format_number(double value, int decimals, char *buf);
+char *format_signed(double value, int decimals, char *buf); /* "+1.3" */
+
+/* Digits worth printing beside this expanded uncertainty: two significant ones, within 0 to 2. */
+int net_decimals(double expanded_ns);
+
+/* "149.1 ± 1.3"; "149.1" where there is no uncertainty. `pm` is how to write the sign. */
+char *format_net(const struct cell_result *cell, const char *pm, char *buf);
+
+/* "181.3", "lost", "n<368", "". */
+char *format_figure(const struct figure *figure, int decimals, char *buf);
+
+/* "148.2 to 150.0"; "" where there is none. */
+char *format_span(const struct span *span, int decimals, char *buf);
+
+char *format_percent(double share, char *buf); /* "99.1 %" */
+
+/* "200,000" */
+char *format_count(uint64_t count, char *buf);
+
+/* "2026-03-01 12:00:00 UTC"; "" for 0 */
+char *format_utc(int64_t utc_ns, char *buf);
+
+/* "2.4 s", "12 ms", "310 ns" */
+char *format_time(double ns, char *buf);
+
+/* "6/6", or "5/6, 1 failed" */
+char *format_restarts(const struct cell_result *cell, char *buf);
+
+/* "200,000 sent = 199,990 matched + 10 lost + ... ": the whole account in a line. `buf` holds LEDGER_BYTES. */
+enum { LEDGER_BYTES = 512 };
+char *format_ledger(const struct ledger *ledger, char *buf);
+char *format_ledger_aside(const struct ledger *ledger, char *buf); /* "12 duplicates, 3 reordered, ..." or "" */
+
+/* One word for a table: "balanced", "3 runs invalid", "none". */
+char *format_ledger_state(const struct cell_result *cell, char *buf);
+
+#endif

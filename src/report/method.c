@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "report/build.h"
+
+/* Law 1: every latency names its two stamp points and its clock. */
+static const struct name_value differential_points[] = {
+	{ "gross",
+	  "rx_path - rx_bypass: the copy through the pipeline less the copy around it, both stamped by the TSC "
+	  "right after their receive burst returned" },
+	{ "tare", "the same difference on the null program, in the same block" },
+	{ "net", "gross less tare: transmit time and everything the two paths share cancel" },
+	{ "one-way",
+	  "rx_path - tx: TSC at sending to TSC at receiving; holds the target, the receiver and their rings" },
+	{ "one-way, intended",
+	  "rx_path - sched: from the time the probe should have left, free of coordinated omission" },
+	{ "truth", "emission of the path copy less that of the bypass copy, as the target itself recorded them" },
+};
+
+static const struct name_value differential_method[] = {
+	{ "quantiles", "rank over the probes sent, less those set apart; a probe without a latency (lost, late, "
+		       "unparsed, shadowed, unstamped) counts as infinite. A quantile that falls there prints 'lost'. "
+		       "Ties of the clock's step are spread over the step." },
+	{ "refusals", "a percentile is printed only where its 95 % distribution-free interval is finite: p99 from 368 "
+		      "probes, p99.9 from 3688, p99.99 from 36,887" },
+	{ "levels", "samples make a run figure, the median of run figures is the restart figure, the median of restart "
+		    "figures the cell figure; restarts are the independent unit, and their samples are never pooled" },
+	{ "net", "per block: gross of the cell less the mean of the two null restarts that bracket the block; the net "
+		 "figure is the median over blocks" },
+	{ "uncertainty",
+	  "U (k=2) is the combined standard uncertainty of the budget times Student's factor with the "
+	  "coverage that k = 2 has for a normal distribution (95.45 %), at the effective degrees of freedom" },
+	{ "intervals", "order statistics of the restart figures, with their real confidence, and a hierarchical "
+		       "bootstrap (restarts, then runs) at 95 %; in the net's bootstrap a block keeps its tare" },
+	{ "within 20 ns", "share of ranked probes that lie within 20 ns of their run's median" },
+	{ "modes", "looked for in the medians of each packet over all runs, its own tare taken off" },
+	{ "set apart",
+	  "matched, but a receiver had not looked at its ring for longer than the limit, so a stamp may be "
+	  "late: counted, and in no figure" },
+	{ "invalid",
+	  "a run whose ledger does not balance, or disagrees with its own samples, is kept, shown, and in no "
+	  "figure" },
+};
+
+static int copy(struct arena *arena, const struct name_value *from, uint32_t count, struct name_value **ret,
+		uint32_t *ret_count)
+{
+	*ret = arena_array(arena, count, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		(*ret)[i] = from[i];
+	*ret_count = count;
+	return 0;
+}
+
+int method_describe(struct result *r)
+{
+	int rc = copy(&r->arena, differential_points, sizeof(differential_points) / sizeof(differential_points[0]),
+		      &r->points, &r->point_count);
+
+	return rc ? rc
+		  : copy(&r->arena, differential_method, sizeof(differential_method) / sizeof(differential_method[0]),
+			 &r->method, &r->method_count);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/result.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	double p;
+} quantile_table[QUANTILES] = {
+	{ "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p99.9", 0.999 }, { "p99.99", 0.9999 },
+};
+
+const char *quantile_name(unsigned quantile)
+{
+	TARE_ASSERT(quantile < QUANTILES);
+	return quantile_table[quantile].name;
+}
+
+double quantile_p(unsigned quantile)
+{
+	TARE_ASSERT(quantile < QUANTILES);
+	return quantile_table[quantile].p;
+}
+
+void result_destroy(struct result *result)
+{
+	if (!result)
+		return;
+	arena_release(&result->arena);
+	free(result);
+}
+
+int result_check(const struct result *result, struct err *err)
+{
+	for (uint32_t i = 0; i < result->problem_count; i++) {
+		const struct problem *p = &result->problems[i];
+
+		if (strcmp(p->severity, "error") == 0)
+			return err_set(err, ERR_RESULT, EBADMSG, "%s%s%s", p->about, p->about[0] ? ": " : "", p->text);
+	}
+	return 0;
+}
+
+const struct cell_result *result_find_cell(const struct result *result, const char *label)
+{
+	for (uint32_t i = 0; i < result->cell_count; i++)
+		if (strcmp(result->cells[i].label, label) == 0)
+			return &result->cells[i];
+	return NULL;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_REPORT_RESULT_H
+#define TARE_REPORT_RESULT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "probe/ledger.h"
+#include "stats/figure.h"
+#include "store/store.h"
+
+/*
+ * The one result model. result_build computes everything a report shows, once,
+ * from the store; the renderers (terminal, HTML, JSON, CSV, figures) only write
+ * it down. Saved as JSON it comes back whole (report/json.h), so a report can be
+ * drawn again without its store. report/shape.h describes every member with its
+ * unit and meaning; that table is what the JSON, its schema and its document
+ * are made of.
+ *
+ * Numbers: times are ns, shares are per cent. NaN: there is no such number (not
+ * known, not enough restarts, no tare). +infinity: it fell on a lost probe.
+ * A result is read-only once built, and everything in it lives in its arena.
+ */
+enum { RESULT_SCHEMA = 1 }; /* of the JSON; raised when a member changes its meaning or disappears */
+
+/* p50, p90, p99, p99.9, p99.99 */
+enum { QUANTILE_P50, QUANTILE_P90, QUANTILE_P99, QUANTILE_P999, QUANTILE_P9999, QUANTILES };
+
+/* Figures refuse as stats/figure.h has it; one that needs nothing (all zeros) is just not there. */
+struct quantiles {
+	struct figure q[QUANTILES];
+};
+
+/* An interval; low NaN: there is none. An end may be +infinity: lost. */
+struct span {
+	double low, high;
+	double level; /* its real confidence in %: order statistics cannot hit 95 exactly. None: the best to be had */
+};
+
+/* One term of an uncertainty budget. */
+struct budget_line {
+	const char *name;
+	const char *type; /* "A" or "B", as the GUM has it */
+	double u_ns;      /* standard uncertainty of the net figure from this term */
+	double dof;       /* degrees of freedom; NaN: infinite */
+	double share;     /* of the combined variance */
+	const char *how;  /* where it comes from, in a line */
+};
+
+/* A group of packets with a latency of their own, found in the packet medians over all runs. */
+struct mode_result {
+	double net_ns; /* where its packets' medians lie, tare taken off (gross for the tare itself) */
+	double share;  /* of the packets */
+	uint64_t packets;
+};
+
+struct run_result {
+	uint32_t run;
+	int64_t started_utc_ns;
+	bool valid;
+	const char *reason; /* why not; empty when valid */
+	struct ledger ledger;
+	bool balances;
+	uint64_t ranked;           /* probes the quantiles rank over: sent less set apart */
+	struct quantiles gross;    /* rx_path - rx_bypass */
+	struct quantiles one_way;  /* rx_path - tx */
+	struct quantiles intended; /* rx_path - sched: free of coordinated omission */
+	double iqr_ns;             /* of the gross figure */
+	double within_20ns;        /* share of ranked probes within 20 ns of the run's median */
+	double truth_ns;           /* median of what the target emitted: path - bypass */
+
+	double tsc_hz, tsc_hz_u_ppm, tsc_tick_ns;
+	double offered_pps, intended_pps;
+	int64_t lateness_p50_ns, lateness_p99_ns, lateness_max_ns;
+	int64_t gap_limit_ns, elapsed_ns;
+	int64_t core_send, core_receive;
+	double pingpong_p50_ns;
+	uint32_t blocks_near, blocks_far;
+	uint32_t stalls, clock_steps;
+	int64_t stalled_ns;
+	const char *protection;
+};
+
+struct restart_result {
+	uint32_t order;    /* in which it ran, from 0 */
+	uint32_t position; /* of its turn in the planned order; a turn that failed and ran again is there twice */
+	uint32_t block, cell, restart;
+	int64_t started_utc_ns;
+	const char *state;  /* "valid"; "invalid": no run may be used; "failed": the target did */
+	const char *reason; /* empty when valid */
+	uint32_t runs_valid, runs_invalid;
+	struct ledger ledger;   /* of its valid runs */
+	struct quantiles gross; /* medians of the run figures */
+	double tare_ns;         /* of its block; NaN for the tare itself */
+	double net_ns;          /* gross p50 less tare_ns */
+	double truth_ns;
+	double within_20ns;
+	const char *target_facts; /* JSON text, as the target described itself */
+	struct run_result *runs;
+	uint32_t run_count;
+};
+
+/* A tare in a randomised block: the null's restarts that bracket it. */
+struct block_result {
+	uint32_t block;
+	uint32_t cell;              /* the tare */
+	double before_ns, after_ns; /* NaN: that restart is missing or invalid */
+	double tare_ns;             /* what is taken off: their mean, or the one there is */
+	double drift_ns;            /* after - before */
+};
+
+struct cell_result {
+	uint32_t index;
+	const char *label; /* unique; names the cell in `tare compare` */
+	const char *title; /* for a table's first column: "forward size=64B" */
+	bool is_tare;
+	uint32_t tare;       /* index of the cell that is taken off this one; CELL_NONE: none */
+	const char **values; /* by result->axes; empty: does not apply */
+	uint32_t value_count;
+
+	uint32_t restarts_planned, restarts_valid, restarts_invalid, restarts_failed;
+	uint32_t runs_valid, runs_invalid;
+	struct ledger ledger;          /* of the runs in the figures */
+	struct ledger ledger_excluded; /* of the invalid ones, and of failed restarts */
+
+	struct quantiles gross, one_way, intended; /* medians of the restart figures */
+	struct span gross_order, gross_bootstrap;  /* of gross p50 */
+	struct span icc_interval;
+	double iqr_ns;           /* of single probes, inside a run */
+	double within_run_sd_ns; /* of run medians inside a restart */
+	double between_sd_ns;    /* of restart figures */
+	double icc;              /* intra-class correlation of run medians, 0 to 1 */
+
+	double tare_ns;        /* median of the tares its restarts had taken off */
+	double net_ns;         /* median of its restarts' net figures */
+	double u_ns;           /* combined standard uncertainty */
+	double dof;            /* effective (Welch-Satterthwaite); NaN: infinite */
+	double factor;         /* Student's, with the coverage that k = 2 has for a normal distribution */
+	double expanded_ns;    /* factor * u_ns: the U of "net +- U (k=2)" */
+	double expanded_k3_ns; /* the same for k = 3 */
+	struct span net_order, net_bootstrap;
+	struct budget_line *budget;
+	uint32_t budget_count;
+
+	double within_20ns;
+	struct mode_result *modes; /* by net_ns */
+	uint32_t mode_count;
+
+	double truth_net_ns; /* what the target emitted, null taken off; NaN where it does not know */
+	double error_ns;     /* net_ns - truth_net_ns */
+
+	double offered_pps, intended_pps;                          /* medians over valid runs */
+	int64_t lateness_p50_ns, lateness_p99_ns, lateness_max_ns; /* medians, and the largest */
+	uint32_t blocks_near, blocks_far, stalls, clock_steps;     /* sums over valid runs */
+	int64_t stalled_ns;
+
+	/* The distribution: at each probability (in %), the median over restarts of the restarts' gross quantile, and
+	 * the lowest and highest restart. */
+	double *ecdf_p, *ecdf_ns, *ecdf_low_ns, *ecdf_high_ns;
+	uint32_t ecdf_count;
+	/* By packet of the stream: median over all runs, net of the same packet's tare, less the cell's net (for the
+	 * tare: its median less the tare's). When there are more packets than are kept, one of every packet_stride
+	 * neighbours, drawn at random. */
+	double *packet_id, *packet_ns;
+	uint32_t packet_count;
+	uint32_t packet_stride;
+};
+
+/* Something the reader must know before believing a figure. */
+struct problem {
+	const char *severity; /* "error": a result is invalid or missing; "warning"; "note" */
+	const char *about;    /* cell title, or empty: the campaign */
+	const char *text;
+};
+
+struct name_value {
+	const char *name, *value;
+};
+
+struct event_result {
+	int64_t utc_ns;
+	const char *kind, *message;
+};
+
+struct result {
+	struct arena arena;
+	uint32_t schema;
+	const char *tool_version;
+
+	const char *name;
+	const char *measure;
+	uint64_t seed;
+	const char *target_kind;
+	const char *plan_text;
+	uint32_t turns, turns_done;
+	int64_t started_utc_ns; /* of the first restart; 0: none ran */
+	const char **axes;
+	uint32_t axis_count;
+
+	struct problem *problems; /* gravest first */
+	uint32_t problem_count;
+	struct cell_result *cells; /* in the order of the plan */
+	uint32_t cell_count;
+	struct block_result *blocks;
+	uint32_t block_count;
+	struct restart_result *restarts; /* in the order in which they ran */
+	uint32_t restart_count;
+	struct name_value *points; /* each figure and the stamp points and clock it is made of */
+	uint32_t point_count;
+	struct name_value *method; /* how each estimate is made */
+	uint32_t method_count;
+	struct name_value *facts; /* provenance */
+	uint32_t fact_count;
+	struct event_result *events;
+	uint32_t event_count;
+};
+
+/*
+ * Read the whole store and compute. Runs stream through one at a time: memory is
+ * that of one run and of one cell's packets. A store with nothing in it yet gives
+ * a result without figures, and a problem that says so.
+ * -ENOTSUP (ERR_USAGE): a campaign of a kind whose report does not exist.
+ */
+int result_build(struct store *store, struct result **ret_result, struct err *err);
+
+void result_destroy(struct result *result);
+
+/* ERR_RESULT with the first problem of severity "error", or 0. The exit status of run and report. */
+int result_check(const struct result *result, struct err *err);
+
+const struct cell_result *result_find_cell(const struct result *result, const char *label);
+
+/* "p50", "p99.9"; and as a probability. */
+const char *quantile_name(unsigned quantile);
+double quantile_p(unsigned quantile);
+
+static inline bool span_is(const struct span *s)
+{
+	return !isnan(s->low);
+}
+
+#endif

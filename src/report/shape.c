@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/shape.h"
+
+#include "report/result.h"
+
+#define PLAIN(type_, member, kind, unit_, help_)                                                                       \
+	{                                                                                                              \
+#member, kind, offsetof(struct type_, member), 0, NULL, unit_, help_                                   \
+	}
+#define TEXT(t, m, help)          PLAIN(t, m, FIELD_TEXT, NULL, help)
+#define BOOL(t, m, help)          PLAIN(t, m, FIELD_BOOL, NULL, help)
+#define COUNT(t, m, unit, help)   PLAIN(t, m, FIELD_COUNT, unit, help)
+#define COUNT32(t, m, unit, help) PLAIN(t, m, FIELD_COUNT32, unit, help)
+#define INTEGER(t, m, unit, help) PLAIN(t, m, FIELD_INTEGER, unit, help)
+#define NUMBER(t, m, unit, help)  PLAIN(t, m, FIELD_NUMBER, unit, help)
+#define OBJECT(t, m, shape_, help)                                                                                     \
+	{                                                                                                              \
+#m, FIELD_OBJECT, offsetof(struct t, m), 0, &shape_, NULL, help                                        \
+	}
+#define MANY(t, m, count, kind, shape_, unit, help)                                                                    \
+	{                                                                                                              \
+#m, kind, offsetof(struct t, m), offsetof(struct t, count), shape_, unit, help                         \
+	}
+#define END                                                                                                            \
+	{                                                                                                              \
+		NULL, 0, 0, 0, NULL, NULL, NULL                                                                        \
+	}
+
+static const struct field ledger_fields[] = {
+	COUNT(ledger, sent, "probes", "probes sent"),
+	{ "matched", FIELD_COUNT, offsetof(struct ledger, fate[FATE_MATCHED]), 0, NULL, "probes",
+	  "every copy arrived, in time, with a stamp" },
+	{ "lost", FIELD_COUNT, offsetof(struct ledger, fate[FATE_LOST]), 0, NULL, "probes", "a copy never arrived" },
+	{ "late", FIELD_COUNT, offsetof(struct ledger, fate[FATE_LATE]), 0, NULL, "probes",
+	  "a copy arrived after its deadline" },
+	{ "unparsed", FIELD_COUNT, offsetof(struct ledger, fate[FATE_UNPARSED]), 0, NULL, "probes",
+	  "arrived, but no id could be read" },
+	{ "shadowed", FIELD_COUNT, offsetof(struct ledger, fate[FATE_SHADOWED]), 0, NULL, "probes",
+	  "its id was taken by another probe" },
+	{ "unstamped", FIELD_COUNT, offsetof(struct ledger, fate[FATE_UNSTAMPED]), 0, NULL, "probes",
+	  "arrived without a usable time" },
+	COUNT(ledger, duplicates, "frames", "further copies of a probe already seen at that port"),
+	COUNT(ledger, reordered, "frames", "arrived after a later-sent probe"),
+	COUNT(ledger, foreign, "frames", "not probes of the run"),
+	COUNT(ledger, set_apart, "probes", "matched, but a poll gap makes a stamp unsure: in no figure"),
+	COUNT(ledger, arrived, "frames", "delivered by the receiving ports"),
+	COUNT(ledger, classified, "frames", "accounted for by the matcher"),
+	END,
+};
+
+const struct shape shape_ledger = {
+	"ledger",
+	"what became of every probe: sent = matched + lost + late + unparsed + shadowed + unstamped",
+	sizeof(struct ledger),
+	ledger_fields,
+};
+
+#define QUANTILE(index, text)                                                                                          \
+	{                                                                                                              \
+		text, FIELD_FIGURE, offsetof(struct quantiles, q[index]), 0, NULL, "ns",                               \
+			"ranked over probes sent, a lost one being infinite"                                           \
+	}
+
+static const struct field quantiles_fields[] = {
+	QUANTILE(QUANTILE_P50, "p50"),    QUANTILE(QUANTILE_P90, "p90"),      QUANTILE(QUANTILE_P99, "p99"),
+	QUANTILE(QUANTILE_P999, "p99.9"), QUANTILE(QUANTILE_P9999, "p99.99"), END,
+};
+
+const struct shape shape_quantiles = {
+	"quantiles",
+	"a number, \"lost\" where the quantile falls on a lost probe, \"n<368\" where fewer probes than that were "
+	"ranked",
+	sizeof(struct quantiles),
+	quantiles_fields,
+};
+
+static const struct field span_fields[] = {
+	NUMBER(span, low, "ns", "lower end; null: there is no such interval"),
+	NUMBER(span, high, "ns", "upper end"),
+	NUMBER(span, level, "%", "its real confidence; without an interval the best that the data could give"),
+	END,
+};
+
+const struct shape shape_span = { "interval", "an interval and its confidence", sizeof(struct span), span_fields };
+
+static const struct field budget_fields[] = {
+	TEXT(budget_line, name, "the quantity that is uncertain"),
+	TEXT(budget_line, type, "A: from repetition; B: from other knowledge (GUM)"),
+	NUMBER(budget_line, u_ns, "ns", "standard uncertainty of the net figure from this term"),
+	NUMBER(budget_line, dof, NULL, "degrees of freedom; null: infinite"),
+	NUMBER(budget_line, share, "%", "of the combined variance"),
+	TEXT(budget_line, how, "where it comes from"),
+	END,
+};
+
+const struct shape shape_budget = { "budget_line", "one term of an uncertainty budget", sizeof(struct budget_line),
+				    budget_fields };
+
+static const struct field mode_fields[] = {
+	NUMBER(mode_result, net_ns, "ns", "where its packets' medians lie, tare taken off (gross for the tare)"),
+	NUMBER(mode_result, share, "%", "of the packets"),
+	COUNT(mode_result, packets, "packets", "how many packets"),
+	END,
+};
+
+const struct shape shape_mode = { "mode", "packets that have a latency of their own", sizeof(struct mode_result),
+				  mode_fields };
+
+static const struct field run_fields[] = {
+	COUNT32(run_result, run, NULL, "in its restart, from 0"),
+	INTEGER(run_result, started_utc_ns, "ns", "wall clock, since 1970"),
+	BOOL(run_result, valid, "false: kept and shown, in no figure"),
+	TEXT(run_result, reason, "why not valid"),
+	OBJECT(run_result, ledger, shape_ledger, "its account"),
+	BOOL(run_result, balances, "both equations of the ledger hold"),
+	COUNT(run_result, ranked, "probes", "what the quantiles rank over: sent less set apart"),
+	OBJECT(run_result, gross, shape_quantiles, "rx_path - rx_bypass"),
+	OBJECT(run_result, one_way, shape_quantiles, "rx_path - tx"),
+	OBJECT(run_result, intended, shape_quantiles, "rx_path - sched: free of coordinated omission"),
+	NUMBER(run_result, iqr_ns, "ns", "interquartile range of the gross figure"),
+	NUMBER(run_result, within_20ns, "%", "of ranked probes, within 20 ns of the run's median"),
+	NUMBER(run_result, truth_ns, "ns", "median of path - bypass as the target emitted them; null: not known"),
+	NUMBER(run_result, tsc_hz, "Hz", "TSC rate against CLOCK_MONOTONIC_RAW"),
+	NUMBER(run_result, tsc_hz_u_ppm, "ppm", "standard uncertainty of that rate"),
+	NUMBER(run_result, tsc_tick_ns, "ns", "the counter's real step; 0: finer than can be seen"),
+	NUMBER(run_result, offered_pps, "pps", "offered load, measured"),
+	NUMBER(run_result, intended_pps, "pps", "offered load, as planned"),
+	INTEGER(run_result, lateness_p50_ns, "ns", "send time less intended time"),
+	INTEGER(run_result, lateness_p99_ns, "ns", "the same"),
+	INTEGER(run_result, lateness_max_ns, "ns", "the same"),
+	INTEGER(run_result, gap_limit_ns, "ns", "poll gap over which a sample was set apart"),
+	INTEGER(run_result, elapsed_ns, "ns", "length of the run"),
+	INTEGER(run_result, core_send, NULL, "CPU of the sender"),
+	INTEGER(run_result, core_receive, NULL, "CPU of the receiver"),
+	NUMBER(run_result, pingpong_p50_ns, "ns", "cache line there and back between the cores; 0: one core"),
+	COUNT32(run_result, blocks_near, NULL, "spells in which the cores were near"),
+	COUNT32(run_result, blocks_far, NULL, "and far"),
+	COUNT32(run_result, stalls, NULL, "holes of the host seen"),
+	COUNT32(run_result, clock_steps, NULL, "steps of CLOCK_REALTIME seen"),
+	INTEGER(run_result, stalled_ns, "ns", "sum of the holes"),
+	TEXT(run_result, protection, "of the measuring cores"),
+	END,
+};
+
+const struct shape shape_run = { "run", "one pass of the probe stream inside a restart", sizeof(struct run_result),
+				 run_fields };
+
+static const struct field restart_fields[] = {
+	COUNT32(restart_result, order, NULL, "in which it ran, from 0"),
+	COUNT32(restart_result, position, NULL,
+		"of its turn in the planned order; a failed turn that ran again is there twice"),
+	COUNT32(restart_result, block, NULL, "randomised complete block, from 0"),
+	COUNT32(restart_result, cell, NULL, "index of its cell"),
+	COUNT32(restart_result, restart, NULL, "of that cell, from 0"),
+	INTEGER(restart_result, started_utc_ns, "ns", "wall clock, since 1970"),
+	TEXT(restart_result, state, "valid; invalid: no run may be used; failed: the target did"),
+	TEXT(restart_result, reason, "why not valid"),
+	COUNT32(restart_result, runs_valid, NULL, "runs in its figures"),
+	COUNT32(restart_result, runs_invalid, NULL, "runs kept but in no figure"),
+	OBJECT(restart_result, ledger, shape_ledger, "sum over its valid runs"),
+	OBJECT(restart_result, gross, shape_quantiles, "medians of the run figures"),
+	NUMBER(restart_result, tare_ns, "ns", "tare of its block; null for the tare itself"),
+	NUMBER(restart_result, net_ns, "ns", "gross p50 less tare"),
+	NUMBER(restart_result, truth_ns, "ns", "median of its runs' truths"),
+	NUMBER(restart_result, within_20ns, "%", "median of its runs"),
+	TEXT(restart_result, target_facts, "JSON text: what the target says of itself"),
+	MANY(restart_result, runs, run_count, FIELD_LIST, &shape_run, NULL, "its runs, invalid ones too"),
+	END,
+};
+
+const struct shape shape_restart = { "restart",
+				     "everything of the target built anew: the independent unit of the statistics",
+				     sizeof(struct restart_result), restart_fields };
+
+static const struct field block_fields[] = {
+	COUNT32(block_result, block, NULL, "from 0"),
+	COUNT32(block_result, cell, NULL, "index of the tare"),
+	NUMBER(block_result, before_ns, "ns", "the null's restart before the others"),
+	NUMBER(block_result, after_ns, "ns", "the null's restart after the others"),
+	NUMBER(block_result, tare_ns, "ns", "what is taken off in this block"),
+	NUMBER(block_result, drift_ns, "ns", "after - before"),
+	END,
+};
+
+const struct shape shape_block = { "block", "the tare of a randomised block", sizeof(struct block_result),
+				   block_fields };
+
+static const struct field cell_fields[] = {
+	COUNT32(cell_result, index, NULL, "in the plan, from 0"),
+	TEXT(cell_result, label, "unique in the campaign"),
+	TEXT(cell_result, title, "for a table's first column"),
+	BOOL(cell_result, is_tare, "the null program that brackets the others"),
+	COUNT32(cell_result, tare, NULL, "index of the cell that is taken off this one; 4294967295: none"),
+	MANY(cell_result, values, value_count, FIELD_TEXTS, NULL, NULL, "by axis; empty: does not apply"),
+	COUNT32(cell_result, restarts_planned, NULL, "by the plan"),
+	COUNT32(cell_result, restarts_valid, NULL, "in the figures"),
+	COUNT32(cell_result, restarts_invalid, NULL, "in no figure: no run of theirs may be used"),
+	COUNT32(cell_result, restarts_failed, NULL, "in no figure: the target failed"),
+	COUNT32(cell_result, runs_valid, NULL, "in the figures"),
+	COUNT32(cell_result, runs_invalid, NULL, "in no figure"),
+	OBJECT(cell_result, ledger, shape_ledger, "sum over the runs in the figures"),
+	OBJECT(cell_result, ledger_excluded, shape_ledger, "sum over the runs in no figure"),
+	OBJECT(cell_result, gross, shape_quantiles, "rx_path - rx_bypass; medians of the restart figures"),
+	OBJECT(cell_result, one_way, shape_quantiles, "rx_path - tx; medians of the restart figures"),
+	OBJECT(cell_result, intended, shape_quantiles, "rx_path - sched; medians of the restart figures"),
+	OBJECT(cell_result, gross_order, shape_span, "of gross p50: order statistics of the restarts"),
+	OBJECT(cell_result, gross_bootstrap, shape_span, "of gross p50: hierarchical bootstrap"),
+	NUMBER(cell_result, iqr_ns, "ns", "interquartile range of single probes inside a run"),
+	NUMBER(cell_result, within_run_sd_ns, "ns", "of run medians inside a restart"),
+	NUMBER(cell_result, between_sd_ns, "ns", "of restart figures"),
+	NUMBER(cell_result, icc, NULL, "intra-class correlation of run medians in restarts, 0 to 1"),
+	OBJECT(cell_result, icc_interval, shape_span, "of icc; its ends have no unit"),
+	NUMBER(cell_result, tare_ns, "ns", "median of the tares taken off"),
+	NUMBER(cell_result, net_ns, "ns", "median of the restarts' net figures"),
+	NUMBER(cell_result, u_ns, "ns", "combined standard uncertainty of net_ns"),
+	NUMBER(cell_result, dof, NULL, "effective degrees of freedom; null: infinite"),
+	NUMBER(cell_result, factor, NULL, "Student's, with the coverage of k = 2 for a normal distribution"),
+	NUMBER(cell_result, expanded_ns, "ns", "factor * u_ns: the U of net +- U (k=2)"),
+	NUMBER(cell_result, expanded_k3_ns, "ns", "the same for k = 3"),
+	OBJECT(cell_result, net_order, shape_span, "of net_ns: order statistics of the restarts"),
+	OBJECT(cell_result, net_bootstrap, shape_span, "of net_ns: hierarchical bootstrap"),
+	MANY(cell_result, budget, budget_count, FIELD_LIST, &shape_budget, NULL, "the terms of u_ns"),
+	NUMBER(cell_result, within_20ns, "%", "of ranked probes, within 20 ns of their run's median"),
+	MANY(cell_result, modes, mode_count, FIELD_LIST, &shape_mode, NULL, "modes found in the packet medians"),
+	NUMBER(cell_result, truth_net_ns, "ns", "what the target emitted, null taken off; null: not known"),
+	NUMBER(cell_result, error_ns, "ns", "net_ns - truth_net_ns"),
+	NUMBER(cell_result, offered_pps, "pps", "median over valid runs"),
+	NUMBER(cell_result, intended_pps, "pps", "median over valid runs"),
+	INTEGER(cell_result, lateness_p50_ns, "ns", "median over valid runs"),
+	INTEGER(cell_result, lateness_p99_ns, "ns", "median over valid runs"),
+	INTEGER(cell_result, lateness_max_ns, "ns", "largest of the valid runs"),
+	COUNT32(cell_result, blocks_near, NULL, "sum over valid runs"),
+	COUNT32(cell_result, blocks_far, NULL, "sum over valid runs"),
+	COUNT32(cell_result, stalls, NULL, "sum over valid runs"),
+	COUNT32(cell_result, clock_steps, NULL, "sum over valid runs"),
+	INTEGER(cell_result, stalled_ns, "ns", "sum over valid runs"),
+	MANY(cell_result, ecdf_p, ecdf_count, FIELD_NUMBERS, NULL, "%", "cumulative probabilities"),
+	MANY(cell_result, ecdf_ns, ecdf_count, FIELD_NUMBERS, NULL, "ns", "gross there: median over restarts"),
+	MANY(cell_result, ecdf_low_ns, ecdf_count, FIELD_NUMBERS, NULL, "ns", "lowest restart"),
+	MANY(cell_result, ecdf_high_ns, ecdf_count, FIELD_NUMBERS, NULL, "ns", "highest restart"),
+	MANY(cell_result, packet_id, packet_count, FIELD_NUMBERS, NULL, NULL, "packets of the stream"),
+	MANY(cell_result, packet_ns, packet_count, FIELD_NUMBERS, NULL, "ns",
+	     "their medians over runs, net of the same packet's tare, less net_ns (tare: less its gross p50)"),
+	COUNT32(cell_result, packet_stride, NULL, "one of so many packets is in packet_id, drawn at random"),
+	END,
+};
+
+const struct shape shape_cell = { "cell", "one configuration: a point of the plan's matrix, or the tare",
+				  sizeof(struct cell_result), cell_fields };
+
+static const struct field problem_fields[] = {
+	TEXT(problem, severity, "error: a result is invalid or missing; warning; note"),
+	TEXT(problem, about, "cell; empty: the campaign"),
+	TEXT(problem, text, "what, and what it means"),
+	END,
+};
+
+const struct shape shape_problem = { "problem", "what the reader must know before believing a figure",
+				     sizeof(struct problem), problem_fields };
+
+static const struct field fact_fields[] = {
+	TEXT(name_value, name, "what"),
+	TEXT(name_value, value, "its value"),
+	END,
+};
+
+const struct shape shape_fact = { "fact", "a name and its value", sizeof(struct name_value), fact_fields };
+
+static const struct field event_fields[] = {
+	INTEGER(event_result, utc_ns, "ns", "wall clock, since 1970"),
+	TEXT(event_result, kind, "what kind"),
+	TEXT(event_result, message, "what happened"),
+	END,
+};
+
+const struct shape shape_event = { "event", "something that happened during the campaign", sizeof(struct event_result),
+				   event_fields };
+
+static const struct field result_fields[] = {
+	COUNT32(result, schema, NULL, "version of this schema"),
+	TEXT(result, tool_version, "of the tare that computed this"),
+	TEXT(result, name, "of the campaign"),
+	TEXT(result, measure, "what was measured"),
+	COUNT(result, seed, NULL, "of the order"),
+	TEXT(result, target_kind, "card, pipeline, ..."),
+	TEXT(result, plan_text, "the plan, whole"),
+	COUNT32(result, turns, "restarts", "planned"),
+	COUNT32(result, turns_done, "restarts", "done, failed ones too"),
+	INTEGER(result, started_utc_ns, "ns", "first restart, since 1970; 0: none ran"),
+	MANY(result, axes, axis_count, FIELD_TEXTS, NULL, NULL, "of the matrix"),
+	MANY(result, problems, problem_count, FIELD_LIST, &shape_problem, NULL, "gravest first"),
+	MANY(result, cells, cell_count, FIELD_LIST, &shape_cell, NULL, "in the order of the plan"),
+	MANY(result, blocks, block_count, FIELD_LIST, &shape_block, NULL, "in the order in which they ran"),
+	MANY(result, restarts, restart_count, FIELD_LIST, &shape_restart, NULL, "in the order in which they ran"),
+	MANY(result, points, point_count, FIELD_LIST, &shape_fact, NULL, "figures and their stamp points and clock"),
+	MANY(result, method, method_count, FIELD_LIST, &shape_fact, NULL, "how each estimate is made"),
+	MANY(result, facts, fact_count, FIELD_LIST, &shape_fact, NULL, "provenance"),
+	MANY(result, events, event_count, FIELD_LIST, &shape_event, NULL, "in the order of time"),
+	END,
+};
+
+const struct shape shape_result = { "result", "a campaign's result", sizeof(struct result), result_fields };
+
+const struct shape *const shapes[] = { &shape_result,  &shape_cell,      &shape_restart, &shape_run,    &shape_block,
+				       &shape_ledger,  &shape_quantiles, &shape_span,    &shape_budget, &shape_mode,
+				       &shape_problem, &shape_fact,      &shape_event,   NULL };
