@@ -25,6 +25,7 @@ enum {
 	FRAME_IPV4_BYTES = 20, /* without options */
 	FRAME_IPV6_BYTES = 40,
 	FRAME_UDP_BYTES = 8,
+	FRAME_TCP_BYTES = 20, /* without options */
 
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_VLAN = 0x8100,
@@ -126,7 +127,9 @@ bool frame_checksums_good(const uint8_t *frame, const struct frame_view *view);
 
 enum frame_kind {
 	FRAME_KIND_UDP4,  /* Ethernet, tags, IPv4, UDP */
+	FRAME_KIND_TCP4,  /* the same with TCP: a bare ACK with data */
 	FRAME_KIND_UDP6,  /* Ethernet, tags, IPv6, UDP */
+	FRAME_KIND_IPV4,  /* Ethernet, tags, IPv4 with protocol 0xFD */
 	FRAME_KIND_ETHER, /* Ethernet, tags, EtherType 0x88B5 */
 };
 
@@ -145,6 +148,9 @@ struct frame_template {
 
 /* 02:00:00:00:00:01 -> 02:00:00:00:00:02, 10.0.0.1 -> 10.0.1.1 (fd00::1 -> fd00::1:1), ports 49152 -> 9, TTL 64. */
 void frame_template_default(struct frame_template *ret, enum frame_kind kind, uint32_t length_bytes);
+
+/* "UDP over IPv4", for messages. */
+const char *frame_kind_name(enum frame_kind kind);
 
 /* Bytes of the headers before the payload. */
 uint32_t frame_template_headers(const struct frame_template *t);

@@ -11,7 +11,7 @@
 /*
  * How a probe says which one it is.
  *
- * native: 14 bytes, big-endian, at a known place (behind UDP, or behind EtherType 0x88B5), so that in an untagged
+ * native ("tare" in plans): 14 bytes, big-endian, at a known place (behind UDP, or behind EtherType 0x88B5), so that in an untagged
  * UDP/IPv4 frame they end at byte 56 and the id costs one cache line:
  *
  *	 0  magic    "TARE"
@@ -48,9 +48,9 @@ enum {
 #define ID_MAGIC       UINT32_C(0x54415245)
 #define ID_SEQ_WARM_UP UINT32_C(0xffffffff) /* instrument */
 
-/* One row a format: what the plan calls it and what can be done with it. */
+/* One row a format. */
 struct id_format_info {
-	const char *name;     /* "native", "instrument", "oct", "none" */
+	const char *name;     /* in plans: "native", "instrument", "oct", "none" */
 	bool patchable;       /* the sender writes the sequence into each packet */
 	bool carries_tag;     /* packets of another run are recognised */
 	uint32_t least_bytes; /* of payload behind the headers */

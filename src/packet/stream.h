@@ -44,6 +44,8 @@ struct stream {
 	uint64_t total_bytes;        /* of all probes of a run */
 	uint32_t unreadable, shared; /* probes by stream_fate */
 	bool from_trace;
+	uint16_t hints[ID_HINTS_MAX]; /* where ids stand, the most frequent first; for stream_reader */
+	uint16_t hint_count;
 
 	/* id -> probe, for ids that are not the index itself: open addressing, power of two, at most half full. */
 	struct stream_slot {
@@ -59,7 +61,7 @@ struct stream_spec {
 	uint32_t count;            /* probes in a run; 0 with a trace: one pass */
 	enum id_format
 		format;     /* generated: native, instrument or oct; trace: its own format, or native (written over) */
-	uint64_t rate_mpps; /* packets a 1000 s, as plans give rates; 0: the trace's own times */
+	uint64_t rate_mpps; /* 1/1000 packet/s, as plans give rates; 0: the trace's own times */
 	/* Generated only: */
 	struct frame_template frame;
 	uint32_t flows; /* distinct packets, by source port from the template's on; 0 means 1. oct: each probe is one */
@@ -88,7 +90,7 @@ static inline uint32_t stream_fill(const struct stream *s, uint32_t i, uint16_t 
 	memcpy(to, s->bytes + p->offset_bytes, p->length_bytes);
 	if (s->format == ID_NATIVE)
 		id_native_write(to + p->id_offset, i, tag & ID_TAG_MASK);
-	else if (s->format == ID_INSTRUMENT)
+	else if (s->format == ID_INSTRUMENT && p->fate == STREAM_OK)
 		store_be32(to + p->id_offset + 12, i);
 	return p->length_bytes;
 }
@@ -108,7 +110,8 @@ static inline uint32_t stream_lookup(const struct stream *s, uint32_t id)
 {
 	if (s->slots == NULL)
 		return id < s->count ? id : STREAM_NONE;
-	for (uint32_t at = id & s->slot_mask; s->slots[at].probe != STREAM_NONE; at = (at + 1) & s->slot_mask) {
+	for (uint32_t at = (id ^ id >> 16) & s->slot_mask; s->slots[at].probe != STREAM_NONE;
+	     at = (at + 1) & s->slot_mask) {
 		if (s->slots[at].id == id)
 			return s->slots[at].probe;
 	}

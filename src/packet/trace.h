@@ -2,6 +2,7 @@
 #ifndef TARE_PACKET_TRACE_H
 #define TARE_PACKET_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,8 @@ struct trace_packet {
 	int64_t time_ns; /* since the first packet; negative where the file goes back in time */
 	uint32_t id;     /* where id_status is ID_OK */
 	uint32_t id_offset_bytes;
-	uint8_t id_status; /* enum id_status */
+	uint8_t id_status; /* enum id_status; a warm-up marker in a file counts as unreadable */
+	bool id_shared;    /* another packet has the same id */
 };
 
 struct trace {
