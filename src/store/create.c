@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "observe/build.h"
 #include "store/schema.h"
 #include "target/target.h"
 
@@ -49,7 +50,7 @@ static int write_campaign(struct store *s, const struct plan *plan, struct err *
 	return insert(s, "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", err, "ttttttiitti",
 		      plan->name, measure_name(plan->measure), plan->path ? plan->path : "-", plan->text, hash, seed,
 		      (int64_t)plan->restarts, (int64_t)plan->runs, plan->target ? plan->target->kind : "",
-		      TARE_VERSION, store_utc_ns());
+		      build_version(), store_utc_ns());
 }
 
 static int write_cells(struct store *s, const struct plan *plan, struct err *err)
@@ -184,7 +185,7 @@ static int match_turns(struct store *s, const struct plan *plan, const char *ver
 			err, ERR_USAGE, EEXIST,
 			"%s: begun by tare %s, which orders this plan otherwise than this one (%s): resume with that "
 			"one, or choose another directory with -o",
-			s->dir, version, TARE_VERSION);
+			s->dir, version, build_version());
 	sqlite3_finalize(stmt);
 	return r;
 }

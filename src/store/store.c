@@ -65,13 +65,15 @@ int store_fail(struct store *store, struct err *err, const char *doing)
 {
 	int extended = store->db ? sqlite3_extended_errcode(store->db) : SQLITE_NOMEM;
 
-	/* a read-only reader cannot merge the log that a killed writer left */
+	/* a reader that may not write cannot finish what a killed writer left */
 	if (extended == SQLITE_READONLY_RECOVERY || extended == SQLITE_READONLY_CANTINIT ||
+	    extended == SQLITE_READONLY_ROLLBACK ||
 	    (extended == SQLITE_CANTOPEN && !store->writer && access(store->path, R_OK) == 0))
-		return err_set(err, ERR_HOST, EACCES,
-			       "%s: a run that was killed left its log beside (tare.db-wal), and merging it needs "
-			       "permission to write there: run 'tare clean %s' as its owner, or copy the directory",
-			       store->path, store->dir);
+		return err_set(
+			err, ERR_HOST, EACCES,
+			"%s: a run that was killed left its log beside, and merging it needs permission to write "
+			"there: run 'tare clean %s' as its owner, or copy the directory",
+			store->path, store->dir);
 	for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
 		const struct failure *f = &failures[i];
 
@@ -222,6 +224,10 @@ static int connect_db(struct store *s, int flags, struct err *err)
 	return r < 0 ? r : store_check_identity(s, err);
 }
 
+/*
+ * With write access where we have it (SQLite falls back to none): a killed writer may
+ * have left a transaction half-way, which the next to open must finish or undo.
+ */
 int store_open_read(const char *dir, struct store **ret_store, struct err *err)
 {
 	struct store *s;
@@ -242,7 +248,9 @@ int store_open_read(const char *dir, struct store **ret_store, struct err *err)
 			    errno == ENOENT ? "no such file; expected a directory made by 'tare run'"
 					    : strerror(errno));
 	else
-		r = connect_db(s, SQLITE_OPEN_READONLY, err);
+		r = connect_db(s, SQLITE_OPEN_READWRITE, err);
+	if (r == 0)
+		r = store_exec(s, "PRAGMA query_only=ON", "opening it", err);
 	if (r < 0) {
 		store_close(s);
 		return r;

@@ -35,7 +35,8 @@ struct store;
  */
 int store_open_write(const char *dir, const struct plan *plan, struct store **ret_store, struct err *err);
 
-/* For reports: changes nothing, works beside a running campaign. */
+/* For reports: changes nothing that is recorded, works beside a running campaign, and without write permission on a
+ * store that was closed. */
 int store_open_read(const char *dir, struct store **ret_store, struct err *err);
 
 void store_close(struct store *store); /* NULL is fine; a restart that is open is abandoned */

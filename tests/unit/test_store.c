@@ -37,18 +37,7 @@ enum { PAIRS = 50 };
 #define KNOWS_PADDING    0
 #endif
 
-/* Until the rooms that own these are there. */
-__attribute__((weak)) const char *measure_name(enum measure measure)
-{
-	return measure == MEASURE_DIFFERENTIAL ? "differential" : "?";
-}
-
-__attribute__((weak)) bool measure_find(const char *name, enum measure *ret_measure)
-{
-	*ret_measure = MEASURE_DIFFERENTIAL;
-	return strcmp(name, "differential") == 0;
-}
-
+/* Until the room that owns it is there. */
 __attribute__((weak)) const char *fate_name(enum fate fate)
 {
 	return (const char *const[]){ "matched", "lost", "late", "unparsed", "shadowed", "unstamped" }[fate];

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "campaign/campaign.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/rng.h"
+
+struct campaign {
+	const struct plan *plan;
+	struct store *store;
+	const struct campaign_options *options;
+	const struct measure_ops *ops;
+	const atomic_bool *interrupted;
+	struct measuring *measuring;
+	struct campaign_counts counts;
+	uint32_t left;     /* turns still to run in this call */
+	uint32_t ran;      /* turns that ran in this call */
+	uint32_t in_a_row; /* failures without a success between */
+	int64_t start_ns;  /* CLOCK_MONOTONIC */
+	int64_t turn_ns;   /* when the turn in flight began */
+	int64_t spent_ns;  /* in the turns that ran */
+	bool store_failed; /* the error that is on its way is the store's, not the restart's */
+};
+
+static int64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static bool is_interrupted(const struct campaign *c)
+{
+	return atomic_load_explicit(c->interrupted, memory_order_relaxed);
+}
+
+uint64_t campaign_restart_seed(const struct plan *plan, uint32_t position)
+{
+	struct rng rng;
+
+	/* stream 0 is the order of the plan itself */
+	rng_init_stream(&rng, plan->seed, (uint64_t)position + 1);
+	return rng_u64(&rng);
+}
+
+/* --- progress --- */
+
+/* By the turns of this call where there are any, else by what the plan expects. */
+static int64_t remaining_ns(const struct campaign *c, int64_t now_ns)
+{
+	int64_t each_ns, in_flight_ns = c->turn_ns ? now_ns - c->turn_ns : 0, left_ns;
+
+	if (c->ran > 0)
+		each_ns = c->spent_ns / c->ran;
+	else if (c->plan->expected_ns > 0 && c->plan->turn_count > 0)
+		each_ns = c->plan->expected_ns / c->plan->turn_count;
+	else
+		return c->left ? -1 : 0;
+	left_ns = each_ns * c->left - in_flight_ns;
+	return left_ns > 0 ? left_ns : 0;
+}
+
+static void report_step(const struct campaign *c, enum campaign_step step, const struct turn *turn, uint32_t run,
+			const char *message)
+{
+	int64_t now_ns = monotonic_ns();
+	struct campaign_progress p = {
+		.step = step,
+		.counts = c->counts,
+		.turn = turn,
+		.cell = turn ? &c->plan->cells[turn->cell] : NULL,
+		.run = run,
+		.elapsed_ns = now_ns - c->start_ns,
+		.remaining_ns = remaining_ns(c, now_ns),
+		.message = message,
+	};
+
+	if (c->options->progress)
+		c->options->progress(c->options->context, &p);
+}
+
+/* --- one restart --- */
+
+static int do_runs(struct campaign *c, const struct turn *turn, struct err *err)
+{
+	int r = 0;
+
+	for (uint32_t run = 0; r == 0 && run < c->plan->runs; run++) {
+		const char *invalid = NULL;
+
+		if (is_interrupted(c))
+			return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
+		r = c->ops->run(c->measuring, run, &invalid, err);
+		if (r < 0)
+			break;
+		c->counts.invalid_runs += invalid != NULL;
+		r = c->ops->put(c->measuring, c->store, err);
+		c->store_failed = r < 0;
+		if (r == 0)
+			report_step(c, CAMPAIGN_RUN_ENDS, turn, run + 1, invalid);
+	}
+	return r;
+}
+
+static void count_turn(struct campaign *c, enum store_turn before, bool good)
+{
+	c->counts.failed -= before == STORE_TURN_FAILED;
+	c->counts.done += good;
+	c->counts.failed += !good;
+	c->in_a_row = good ? 0 : c->in_a_row + 1;
+	c->spent_ns += monotonic_ns() - c->turn_ns;
+	c->turn_ns = 0;
+	c->ran++;
+	c->left--;
+}
+
+/* Measure and commit; a restart that fails is committed as such. *err is set only when the campaign cannot go on. */
+static int do_turn(struct campaign *c, uint32_t position, struct err *err)
+{
+	const struct turn *turn = &c->plan->turns[position];
+	enum store_turn before = store_turn_state(c->store, position);
+	struct err why = { 0 };
+	int r;
+
+	c->turn_ns = monotonic_ns();
+	c->store_failed = false;
+	report_step(c, CAMPAIGN_RESTART_BEGINS, turn, 0, NULL);
+	r = store_begin_restart(c->store, position, err);
+	if (r < 0)
+		return r;
+	r = c->ops->open(c->measuring, turn, campaign_restart_seed(c->plan, position), &why);
+	if (r == 0)
+		r = do_runs(c, turn, &why);
+	if (c->store_failed || r == -EINTR || (r < 0 && is_interrupted(c))) {
+		c->ops->close(c->measuring);
+		store_abandon_restart(c->store);
+		if (!c->store_failed)
+			err_set(&why, ERR_INTERRUPTED, EINTR, "interrupted");
+		if (err)
+			*err = why;
+		return -why.code;
+	}
+	if (r < 0 && !why.message[0])
+		err_set(&why, ERR_HOST, -r, "%s", strerror(-r));
+	/* the target is asked before it goes, and has gone before the disk is busy with the commit */
+	r = store_commit_restart(c->store, c->ops->facts(c->measuring), r < 0 ? why.message : NULL, err);
+	c->ops->close(c->measuring);
+	if (r < 0)
+		return r;
+	count_turn(c, before, why.kind == ERR_NONE);
+	if (why.kind == ERR_NONE)
+		report_step(c, CAMPAIGN_RESTART_ENDS, turn, c->plan->runs, NULL);
+	else
+		report_step(c, CAMPAIGN_RESTART_FAILS, turn, 0, why.message);
+	if (c->in_a_row < CAMPAIGN_FAILURES)
+		return 0;
+	return err_set(err, why.kind, why.code,
+		       "%d restarts in a row failed, so the campaign stops; the last of them: %s", CAMPAIGN_FAILURES,
+		       why.message);
+}
+
+/* --- the campaign --- */
+
+static bool turn_due(const struct campaign *c, uint32_t position)
+{
+	switch (store_turn_state(c->store, position)) {
+	case STORE_TURN_OPEN:
+		return true;
+	case STORE_TURN_FAILED:
+		return c->options->retry_failed;
+	default:
+		return false;
+	}
+}
+
+static void count_what_is_there(struct campaign *c)
+{
+	c->counts.turns = c->plan->turn_count;
+	for (uint32_t t = 0; t < c->plan->turn_count; t++) {
+		c->counts.done += store_turn_state(c->store, t) == STORE_TURN_DONE;
+		c->counts.failed += store_turn_state(c->store, t) == STORE_TURN_FAILED;
+		c->left += turn_due(c, t);
+	}
+}
+
+static int do_turns(struct campaign *c, struct err *err)
+{
+	int r = 0;
+
+	for (uint32_t t = 0; r == 0 && t < c->plan->turn_count; t++) {
+		if (!turn_due(c, t))
+			continue;
+		r = is_interrupted(c) ? err_set(err, ERR_INTERRUPTED, EINTR, "interrupted") : do_turn(c, t, err);
+	}
+	return r;
+}
+
+/* How this call ended, for the report. On a disk that is full it cannot be written; the error that is returned says why. */
+static void put_end(struct campaign *c, int r, const struct err *why)
+{
+	char text[640];
+
+	snprintf(text, sizeof(text), "%u of %u restarts done, %u failed%s%s", c->counts.done, c->counts.turns,
+		 c->counts.failed, r < 0 ? ": " : "", r < 0 ? why->message : "");
+	(void)store_put_event(c->store, r == -EINTR ? "interrupted" : r < 0 ? "stopped" : "finished", text, NULL);
+}
+
+static int begin(struct campaign *c, struct err *err)
+{
+	const struct measure_setup setup = {
+		.plan = c->plan,
+		.allow_unstable_tsc = c->options->allow_unstable_tsc,
+		.interrupted = c->interrupted,
+	};
+	bool resumed = c->counts.done + c->counts.failed > 0;
+	char text[96];
+	int r;
+
+	snprintf(text, sizeof(text), "%u of %u restarts to run", c->left, c->counts.turns);
+	r = store_put_event(c->store, resumed ? "resumed" : "started", text, err);
+	if (r == 0 && c->options->fact_count)
+		r = store_put_facts(c->store, c->options->facts, c->options->fact_count, err);
+	return r < 0 ? r : c->ops->begin(&setup, c->store, &c->measuring, err);
+}
+
+int campaign_run(const struct plan *plan, struct store *store, const struct campaign_options *options,
+		 struct campaign_counts *ret_counts, struct err *err)
+{
+	static const atomic_bool never;
+	struct campaign c = {
+		.plan = plan,
+		.store = store,
+		.options = options,
+		.ops = options->ops ? options->ops : measure_find_ops(plan->measure),
+		.interrupted = options->interrupted ? options->interrupted : &never,
+		.start_ns = monotonic_ns(),
+	};
+	struct err why = { 0 };
+	int r = 0;
+
+	count_what_is_there(&c);
+	if (!c.ops) {
+		r = err_set(&why, ERR_USAGE, ENOTSUP, "%s: measure: %s: this tare cannot run it yet", plan->path,
+			    measure_name(plan->measure));
+	} else if (c.left > 0) {
+		r = begin(&c, &why);
+		report_step(&c, CAMPAIGN_BEGINS, NULL, 0, NULL);
+		if (r == 0)
+			r = do_turns(&c, &why);
+		put_end(&c, r, &why);
+		c.ops->end(c.measuring);
+	}
+	*ret_counts = c.counts;
+	if (r < 0 && err)
+		*err = why;
+	return r;
+}
