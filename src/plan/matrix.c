@@ -126,9 +126,8 @@ static void matrix_axis_take(struct draft *d, struct axes *axes, const struct no
 	if (!axis_section(d, n->key, &section) || n->kind == NODE_BAD)
 		return;
 	if (n->kind != NODE_LIST) {
-		PROBLEM(d, n, "matrix.%s: found %s%s%s%s; expected a list such as [%s]", n->key->text,
-			node_kind_name(n), n->kind == NODE_SCALAR ? " '" : "", n->kind == NODE_SCALAR ? n->text : "",
-			n->kind == NODE_SCALAR ? "'" : "", n->kind == NODE_SCALAR ? n->text : "a, b");
+		PROBLEM(d, n, "matrix.%s: found %s; expected a list such as [%s]", n->key->text, FOUND(n),
+			n->kind == NODE_SCALAR && n->text[0] ? n->text : "a, b");
 		return;
 	}
 	if (n->count == 0) {
@@ -150,7 +149,7 @@ static void matrix_take(struct draft *d, struct axes *axes, const struct node *m
 	if (matrix->kind != NODE_MAP) {
 		if (matrix->kind != NODE_BAD)
 			PROBLEM(d, matrix, "matrix: found %s; expected a mapping such as { program: [a, b] }",
-				node_kind_name(matrix));
+				FOUND(matrix));
 		return;
 	}
 	if (matrix->count == 0)
@@ -164,7 +163,7 @@ static void extra_item_take(struct draft *d, struct axes *axes, const struct nod
 	if (item->kind != NODE_MAP) {
 		if (item->kind != NODE_BAD)
 			PROBLEM(d, item, "extra: found %s; expected a mapping such as { program: a, size: 64B }",
-				node_kind_name(item));
+				FOUND(item));
 		return;
 	}
 	if (item->count == 0)
@@ -190,7 +189,7 @@ static void extra_take(struct draft *d, struct axes *axes, const struct node *ex
 	if (extra->kind != NODE_LIST) {
 		if (extra->kind != NODE_BAD)
 			PROBLEM(d, extra, "extra: found %s; expected a list of cells such as [{ program: a }]",
-				node_kind_name(extra));
+				FOUND(extra));
 		return;
 	}
 	for (const struct node *item = extra->first; item; item = item->next)

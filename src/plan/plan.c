@@ -50,7 +50,7 @@ const char *scalar_text(struct draft *d, const struct node *node, const char *wh
 	if (node->kind == NODE_BAD)
 		return NULL;
 	if (node->kind != NODE_SCALAR) {
-		PROBLEM(d, node, "%s: found %s; expected one value", what, node_kind_name(node));
+		PROBLEM(d, node, "%s: found %s; expected one value", what, FOUND(node));
 		return NULL;
 	}
 	if (node->text[0] == '\0') {
@@ -83,9 +83,7 @@ static bool section_is_map(struct draft *d, const struct node *node, const char 
 	if (node->kind == NODE_MAP)
 		return true;
 	if (node->kind != NODE_BAD)
-		PROBLEM(d, node, "%s: found %s%s%s%s; expected a mapping such as %s", node->key->text,
-			node_kind_name(node), node->kind == NODE_SCALAR ? " '" : "",
-			node->kind == NODE_SCALAR ? node->text : "", node->kind == NODE_SCALAR ? "'" : "", example);
+		PROBLEM(d, node, "%s: found %s; expected a mapping such as %s", node->key->text, FOUND(node), example);
 	return false;
 }
 
@@ -343,7 +341,7 @@ static int draft_build(struct draft *d, const char *text, size_t length, const c
 		if (root->kind != NODE_BAD)
 			problem_at(&d->problems, root->line, root->column,
 				   "found %s; expected a mapping with name, measure, target, matrix and probes",
-				   node_kind_name(root));
+				   FOUND(root));
 		return 0;
 	}
 	d->root = root;

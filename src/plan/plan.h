@@ -38,7 +38,7 @@ struct cell {
 #define CELL_NONE UINT32_MAX
 
 enum {
-	PLAN_CELLS_MOST = 4096,    /* tares included */
+	PLAN_CELLS_MOST = 4096,    /* of matrix and extra; tares come to them */
 	PLAN_TURNS_MOST = 1000000, /* restarts of all cells together */
 	PLAN_BYTES_MOST = 1 << 20, /* of a plan file */
 	PLAN_PROBLEMS_MOST = 100,  /* more are counted, not listed */

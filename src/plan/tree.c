@@ -2,6 +2,7 @@
 #include "plan/tree.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <yaml.h>
@@ -95,7 +96,7 @@ static void key_take(struct builder *b, struct level *top, struct node *node)
 	if (node->kind != NODE_SCALAR) {
 		if (node->kind != NODE_BAD)
 			problem_at(b->problems, node->line, node->column, "%s cannot be a key; expected a name",
-				   node_kind_name(node));
+				   FOUND(node));
 		top->drop = true;
 		return;
 	}
@@ -304,7 +305,7 @@ const struct node *tree_get(const struct node *map, const char *key)
 	return NULL;
 }
 
-const char *node_kind_name(const struct node *node)
+const char *node_found(const struct node *node, char *buf, size_t size_bytes)
 {
 	switch (node->kind) {
 	case NODE_LIST:
@@ -315,5 +316,8 @@ const char *node_kind_name(const struct node *node)
 	case NODE_BAD:
 		break;
 	}
-	return "a value";
+	if (!node->text || (node->plain && node->text[0] == '\0'))
+		return "nothing";
+	snprintf(buf, size_bytes, "'%s'", node->text);
+	return buf;
 }

@@ -47,7 +47,8 @@ int tree_parse(const char *text, size_t length, struct arena *arena, struct prob
 /* The value of a key, or NULL. */
 const struct node *tree_get(const struct node *map, const char *key);
 
-/* "a list", "a mapping", "a value". */
-const char *node_kind_name(const struct node *node);
+/* What stands there, for "found ...": "a list", "a mapping", "'text'" or "nothing". Returns buf. */
+const char *node_found(const struct node *node, char *buf, size_t size_bytes);
+#define FOUND(node) node_found(node, (char[96]){ 0 }, 96)
 
 #endif
