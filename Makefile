@@ -27,6 +27,9 @@ asan tsan: %:
 	@meson test -C build-$@ --no-rebuild --print-errorlogs --suite unit; \
 		devtools/test-summary build-$@ tests/allowed-skips
 
+fuzz:
+	devtools/fuzz $(or $(SECONDS_EACH),60)
+
 coverage:
 	@test -f build-coverage/build.ninja || meson setup build-coverage --native-file devtools/native/coverage.ini
 	@ninja -C build-coverage --quiet
