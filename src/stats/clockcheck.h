@@ -7,55 +7,64 @@
 #include <stdint.h>
 
 /*
- * Tests for what breaks a reading of a clock, on the readings themselves. Each
- * says `found`, with the numbers that made it say so.
+ * Tests for what breaks a reading of a clock, made on the readings themselves.
+ * Each says `found`, with the numbers that made it say so. (Several modes: modes.h.)
  */
 
 /*
- * Quantum: the largest step q of which (nearly) all values are multiples,
- * though q need not be whole. Every candidate q is a fraction 1/1 to 1/8 of the
- * smallest gap between clusters of values; it stands when the resultant
- * |sum exp(2 pi i v / q)| / n >= 0.9 (Rayleigh's statistic for phase), i.e. the values sit within about q/14 of the grid.
- * Found only above 2 units: one unit is what integers do.
+ * Quantum: the largest step q of which nearly all values are multiples; q need
+ * not be whole. Candidates are gaps between neighbouring values and their fractions to
+ * 1/8; one stands when the resultant |sum exp(2 pi i v / q)| / n of the middle 90 % is at least
+ * QUANTUM_RESULTANT (Rayleigh's statistic: the values sit within about q / 14 of the grid), at three or
+ * more places of the grid. Only steps over 2 units are looked for: one unit is what integers do.
  */
+#define QUANTUM_RESULTANT 0.9
+
 struct quantum_check {
 	bool found;
 	double quantum;   /* in the unit of the values; 0 when not found */
-	double resultant; /* 0 to 1; 1: exactly on the grid */
-	size_t used;
+	double resultant; /* of that step; when not found, the best there was */
 };
 
-struct quantum_check check_quantum(const int64_t *sorted, size_t count);
+/* 0 or -ENOMEM. Under 50 values nothing is found. */
+int check_quantum(const int64_t *sorted, size_t count, struct quantum_check *ret);
 
 /*
- * Dead zone: an empty interval around zero in differences of two stamps, though there
- * are values on both sides (a clock or receiver that cannot tell two arrivals closer than that). With d
- * values per unit just outside (in zones as wide as the gap), the chance to see none
- * inside is exp(-d * width); found when the expected number is >= 20, and the gap is wider than three quanta.
+ * Dead zone: no value around zero in differences of two stamps, though there
+ * are values on both sides (a clock or receiver that cannot tell two arrivals
+ * closer than that). If the density just outside, in zones as wide as the gap, held inside too,
+ * `expected` values would lie there (the rarer side counts). Found when expected is at least DEAD_ZONE_EXPECTED
+ * (chance of none: exp(-20)), the gap is over three quanta, and it is no wider than the
+ * interquartile range of either side: else the values are two modes, not one with a hole.
  */
+#define DEAD_ZONE_EXPECTED 20.0
+
 struct dead_zone_check {
 	bool found;
-	double low, high; /* the largest negative and the smallest positive value */
-	double expected;  /* values that should lie between them */
+	double low, high; /* the largest negative and the smallest positive value; 0 when there is none */
+	double expected;
 };
 
 struct dead_zone_check check_dead_zone(const int64_t *sorted, size_t count, double quantum);
 
 /*
  * Period: a periodic part in the order of sending. Values are replaced by their
- * normal scores (an outlier is only a rank), the power at each Fourier frequency is divided by the median power
- * of its neighbours over ln 2 (which removes drift and slow flips), and the largest is compared with the
- * exponential law that noise follows: false alarm probability 1 - (1 - exp(-P))^m. Found under 1e-6.
- * Needs 256 values; periods from 2 samples to count / 32.
+ * normal scores (an outlier is only a rank), the power at each frequency is
+ * divided by the mean of its neighbourhood (by the median, over ln 2: drift and slow flips raise
+ * a whole neighbourhood, a period one line), and the largest, P, is compared with the exponential law
+ * that noise follows over the m frequencies looked at: false alarm 1 - (1 - exp(-P))^m. Found under PERIOD_FALSE_ALARM.
+ * Periods from 2 samples to count / 32; under 256 values nothing is found.
  */
+#define PERIOD_FALSE_ALARM 1e-6
+
 struct period_check {
 	bool found;
-	double period_samples;
-	double false_alarm; /* probability */
-	double amplitude;   /* of the fundamental in the unit of the values, by least squares */
+	double period_samples; /* of the strongest line, found or not; 0: not looked for */
+	double false_alarm;    /* probability, 0 to 1 */
+	double amplitude;      /* of that line in the unit of the values, outliers cut at five interquartile ranges */
 };
 
-/* 0 or -ENOMEM. `values` in order of sending. */
+/* `values` in order of sending, finite. 0 or -ENOMEM. */
 int check_period(const double *values, size_t count, struct period_check *ret);
 
 #endif

@@ -51,6 +51,7 @@ struct hierarchy {
 	struct interval order;        /* exact order statistics over restart figures, with its exact coverage */
 	struct interval interpolated; /* the same at the asked confidence: the one to print as 95 % */
 	struct interval bootstrap;    /* hierarchical bootstrap */
+	struct measured measured;     /* the cell figure with its standard uncertainty: median_measured() */
 	double between_sd;            /* standard deviation of the restart figures; 0 for one restart */
 	double within_sd;             /* pooled standard deviation of run figures inside their restarts */
 	double restart_min, restart_max;
@@ -68,18 +69,12 @@ int hierarchy_compute(const struct run_figures *in, double confidence, uint32_t 
 
 /*
  * Hierarchical bootstrap of the cell figure (Davison and Hinkley 1997, section
- * 3.8): resample restarts, then runs in each. Ends are percentiles, expanded for few
- * restarts (Hesterberg 2015); see the source for the rule, docs/method.md for its measured coverage.
+ * 3.8): resample restarts, then runs in each. Ends are the percentiles P and 1 - P with
+ *     P = Phi(sqrt(n / (n - 1)) z), z the normal quantile of (1 - confidence) / 2, n restarts,
+ * which makes up for the narrowness of percentiles from few restarts (after Hesterberg 2015; the source says why so).
  * Refused below 6 restarts, where no interval of the median reaches 95 %.
  */
 int hierarchy_bootstrap(const struct run_figures *in, double confidence, uint32_t resamples, uint64_t seed,
 			struct interval *ret);
-
-/*
- * The cell figure as a number with a standard uncertainty: half the width of the
- * interpolated interval over Student's t of restarts - 1 degrees of freedom. u is
- * INFINITY where there is no interval.
- */
-struct measured hierarchy_measured(const struct hierarchy *h);
 
 #endif

@@ -15,8 +15,14 @@
  *
  *     net_b = gross_b - (before_b + after_b) / 2
  *
- * which cancels a drift of the tare that is linear over the block for a cell in the
- * middle, and leaves at most half of it for a cell at an end; the shuffle makes that a random error.
+ * A drift of the tare that is linear over the block cancels for a cell in the
+ * middle and leaves at most half of it for a cell at an end; the shuffle makes
+ * that a random error, which the spread between blocks contains.
+ *
+ * The cell's net is the median over blocks: like every figure here, and because
+ * one block with a stalled host must not move it. (The mean with Student's t
+ * covers as well where block nets are symmetric, 94 to 96 %, but 91 % at 6 blocks and 38 % at 20 where they
+ * have two modes of unequal weight.)
  */
 #define NET_GROSS  1u
 #define NET_BEFORE 2u
@@ -30,43 +36,70 @@ struct net_block {
 /* What the budget must know of the clock and the receiver; all that is not known is 0. */
 struct net_conditions {
 	double tick_ns;         /* the counter's real step */
-	double gross_bin_share; /* quantile_bin_share of gross and tare samples at the median; over NET_DITHER_SHARE */
-	double tare_bin_share;  /* a clock step is not dithered and its whole width is charged */
-	double tsc_u_ppm;       /* standard uncertainty of the frequency */
-	double stamp_bias_ns;   /* half-width: net_stamp_bias() */
+	double gross_bin_share; /* quantile_bin_share() of the samples at the median, 0 to 1: the largest over runs */
+	double tare_bin_share;
+	double tsc_u_ppm;     /* standard uncertainty of the counter's frequency */
+	double stamp_bias_ns; /* half-width: net_stamp_bias() */
 };
 
-#define NET_DITHER_SHARE 0.75
+#define NET_BLOCKS_MIN 6 /* fewest used blocks with an interval: quantile_need(0.5, 0.95) */
 
 struct net {
 	uint32_t blocks, used;    /* given, used */
-	uint32_t one_sided;       /* used with one tare only */
+	uint32_t one_sided;       /* used with the one tare that there is */
 	uint32_t unusable;        /* no gross, or no tare at all */
 	struct figure figure;     /* refused without a used block */
-	struct interval order;    /* exact order statistics over block nets */
-	struct interval interval; /* 95 % by the budget: figure +- t u; refused below NET_BLOCKS_MIN */
-	struct budget budget;     /* empty below NET_BLOCKS_MIN */
-	double gross_ns, tare_ns; /* medians over used blocks, for the table */
-	double drift_ns;          /* mean over two-sided blocks of after - before */
+	struct interval order;    /* exact order statistics over block nets; Type A only */
+	struct interval interval; /* the 95 % interval to print: interpolated order statistics over blocks, each side
+				     widened in quadrature by 1.96 times the Type B terms; refused below 6 blocks */
+	struct budget budget;     /* for "+- U (k=2)"; empty below 6 blocks */
+	double gross_ns, tare_ns; /* medians over used blocks, for the table; their difference is not exactly the net */
+	double block_sd_ns;       /* standard deviation of block nets; 0 for one block */
+	double drift_ns;          /* mean over blocks with both tares of after - before */
 	double drift_max_ns;      /* largest |after - before| */
-	double block_sd_ns;
 };
 
-#define NET_BLOCKS_MIN 6
-
-/* ret_block_nets (may be NULL): the nets of the used blocks, in order. 0 or -ENOMEM. */
+/*
+ * The net of one cell. `blocks` in order of running. ret_block_nets (may be
+ * NULL) has room for `count` and takes the nets of the used blocks in order.
+ * Values must be finite: a figure that is lost is an absent one here, counted as unusable. 0 or -ENOMEM.
+ *
+ * Terms of the budget, in this order, each only where its input is there:
+ *   between blocks    A  Student, dof used - 1: median_measured() of block nets
+ *   tare drift        B  rectangular, half-width |drift_ns| / 2: what a drift that goes the same way in every block
+ *                        can leave, were every cell at the same end. Drift that goes either way is
+ *                        in the term above, and charging its range again would count it twice.
+ *   gross resolution  B  net_resolution_bound() of the gross
+ *   tare resolution   B  net_resolution_bound() of the tare
+ *   TSC frequency     B  normal, |net| tsc_u_ppm 1e-6
+ *   stamp bias        B  rectangular, half-width stamp_bias_ns
+ */
 int net_compute(const struct net_block *blocks, uint32_t count, const struct net_conditions *conditions,
 		double *ret_block_nets, struct net *ret);
 
 /*
- * Bound on what late stamps can do to the net. A stamp is late by something between 0 and its poll gap, so
- * a difference of two stamps is off by (gap_path - gap_bypass) / 2 +- (gap_path + gap_bypass) / 2; the tare carries the same, and what
- * is left is the change of the mean asymmetry from tare to program. Arguments: mean poll gaps of the samples used.
+ * Bound on what late stamps can do to the net. A stamp is late by something
+ * between 0 and its poll gap, on average half of it; the difference path minus bypass
+ * is then off by half the difference of the mean gaps, in program and tare alike, and the net
+ * by half the change of that. Arguments: mean poll gaps of the samples used.
  */
 double net_stamp_bias(double gross_gap_path_ns, double gross_gap_bypass_ns, double tare_gap_path_ns,
 		      double tare_gap_bypass_ns);
 
-/* Half-width of the clock-resolution term of one interpolated median of differences of two stamps. See the source. */
+/*
+ * Half-width of what the clock's step leaves in one interpolated median of
+ * differences of two stamps, and its shape.
+ *
+ * A true difference (m + f) q, 0 <= f < 1, read by a clock of step q at any phase gives m q in a share 1 - f
+ * of the readings and (m + 1) q in the rest. The interpolated median of that is off by
+ * q (1 / (2 (1 - f)) - 1/2 - f) for f <= 1/2 (mirrored above), at most (3/2 - sqrt 2) q = 0.086 q, root mean square 0.06 q:
+ * like an arcsine law of that half-width. Jitter only makes it less.
+ *
+ * It needs a phase that moves. Where more than NET_DITHER_SHARE of the readings are in one step, nothing
+ * shows that it does, and two single readings are charged: triangular, half-width q.
+ */
+#define NET_DITHER_SHARE 0.95
+
 double net_resolution_bound(double tick_ns, double bin_share, enum uncertainty_shape *ret_shape);
 
 #endif

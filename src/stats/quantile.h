@@ -73,6 +73,14 @@ struct interval median_interval(const double *sorted, size_t n, double confidenc
  */
 struct interval median_interval_interpolated(const double *sorted, size_t n, double confidence);
 
+/*
+ * The median of n sorted values as a number with a standard uncertainty, for
+ * budgets and ratios: u is the root mean square of the interpolated 95 %
+ * interval's two sides over Student's t(0.975) of n - 1 degrees of freedom, so that t u gives that interval's width
+ * back. u is INFINITY where there is no finite interval (n < 6, lost). n = 0: all zeros but u.
+ */
+struct measured median_measured(const double *sorted, size_t n);
+
 /* Share of the probes sent whose value lies within +-width of centre, 0 to 1; ties spread over their tick. N = 0: 0. */
 double share_within(const struct sample_set *s, double centre, double width);
 

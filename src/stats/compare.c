@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stats/compare.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "stats/special.h"
+
+/* Welch and Satterthwaite, of a - r b. */
+static double combined_dof(struct measured a, struct measured b, double r)
+{
+	double va = a.u * a.u, vb = r * r * b.u * b.u;
+	double fourths =
+		(isinf(a.dof) || va == 0 ? 0 : va * va / a.dof) + (isinf(b.dof) || vb == 0 ? 0 : vb * vb / b.dof);
+
+	return fourths > 0 ? (va + vb) * (va + vb) / fourths : INFINITY;
+}
+
+static bool fieller(struct measured a, struct measured b, double t, struct interval *i)
+{
+	/* (a - r b)^2 <= t^2 (ua^2 + r^2 ub^2), a quadratic in r; an interval only if b is clear of 0. */
+	double g = b.value * b.value - t * t * b.u * b.u;
+	double under = t * t * (a.u * a.u * g + a.value * a.value * b.u * b.u);
+
+	if (!(g > 0))
+		return false;
+	i->low = (a.value * b.value - sqrt(under)) / g;
+	i->high = (a.value * b.value + sqrt(under)) / g;
+	return true;
+}
+
+struct comparison compare_measured(struct measured a, struct measured b, double confidence)
+{
+	struct comparison c = {
+		.interval = { .confidence = confidence, .need = 1 },
+		.difference = figure_number(a.value - b.value),
+		.difference_interval = { .confidence = confidence, .need = 1 },
+		.ratio = figure_refused(0, 1),
+	};
+	double upper = 1 - (1 - confidence) / 2;
+
+	if (!isfinite(a.value) || !isfinite(b.value)) {
+		c.difference = figure_refused(0, 1);
+		return c;
+	}
+	if (b.value != 0)
+		c.ratio = figure_number(a.value / b.value);
+	if (!isfinite(a.u) || !isfinite(b.u))
+		return c;
+	double half = 0, t;
+
+	if (a.u > 0 || b.u > 0)
+		half = student_quantile(upper, combined_dof(a, b, 1)) * hypot(a.u, b.u);
+	c.difference_interval.state = FIGURE_NUMBER;
+	c.difference_interval.coverage = confidence;
+	c.difference_interval.low = c.difference.value - half;
+	c.difference_interval.high = c.difference.value + half;
+	if (c.ratio.state != FIGURE_NUMBER)
+		return c;
+	t = student_quantile(upper, combined_dof(a, b, c.ratio.value));
+	if (fieller(a, b, t, &c.interval)) {
+		c.interval.state = FIGURE_NUMBER;
+		c.interval.coverage = confidence;
+	}
+	return c;
+}
