@@ -327,6 +327,11 @@ static int finish(struct stream *s, const struct stream_spec *spec, struct err *
 	return set_times(s, spec, err);
 }
 
+int stream_check(const struct stream_spec *spec, struct err *err)
+{
+	return spec->trace ? check_trace(spec, err) : check_generated(spec, err);
+}
+
 int stream_create(const struct stream_spec *spec, struct stream **ret_stream, struct err *err)
 {
 	struct stream *s = calloc(1, sizeof(*s));

@@ -69,6 +69,9 @@ struct stream_spec {
 
 /* Build. On success the caller owns *ret_stream (stream_destroy). -EINVAL names the value that cannot be. */
 int stream_create(const struct stream_spec *spec, struct stream **ret_stream, struct err *err);
+
+/* Can it be built, as far as can be told without building it? 0, or the error that stream_create would give. */
+int stream_check(const struct stream_spec *spec, struct err *err);
 void stream_destroy(struct stream *s);
 
 /* The packet of probe i: what pair.packet stores for a trace; for generated streams store i itself. */

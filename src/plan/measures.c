@@ -3,22 +3,7 @@
 
 #include "plan/plan_private.h"
 #include "probe/differential_settings.h"
-
-static void differential_stream(const struct settings *probes, const char *directory, int64_t *ret_ns,
-				uint32_t *ret_probes, uint32_t *ret_frame_bytes)
-{
-	bool trace = settings_text(probes, "trace") != NULL;
-	const struct setting_value *count = settings_get(probes, "count");
-	int64_t probe_count = count->present ? count->number : trace ? 0 : DIFFERENTIAL_COUNT;
-
-	(void)directory;
-	*ret_probes = (uint32_t)probe_count;
-	*ret_frame_bytes = trace ? 0 : (uint32_t)settings_number(probes, "size");
-	*ret_ns = 0;
-	/* A count is at most 1e8 and a period at most 1e12 ns: no overflow. */
-	if (settings_number(probes, "times") == TIMES_RATE)
-		*ret_ns = (int64_t)((wide_ns)probe_count * 1000000000000 / settings_number(probes, "rate"));
-}
+#include "probe/differential_stream.h"
 
 const struct measure_kind measure_kinds[MEASURES] = {
 	[MEASURE_TRANSIT] = { .name = "transit" },
@@ -26,7 +11,7 @@ const struct measure_kind measure_kinds[MEASURES] = {
 				   .probes = differential_settings,
 				   .tare_program = "null",
 				   .check = differential_settings_check,
-				   .stream = differential_stream },
+				   .outline = differential_outline },
 	[MEASURE_CONTROL] = { .name = "control" },
 	[MEASURE_TELEMETRY] = { .name = "telemetry" },
 	[MEASURE_RESOURCES] = { .name = "resources" },

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "plan/problems.h"
 #include "plan/tree.h"
+#include "probe/differential_stream.h"
 #include "target/target.h"
 
 /* Sums of times before it is known that they fit. */
@@ -18,9 +19,9 @@ struct measure_kind {
 	/* What the table alone cannot say of one cell's settings. */
 	void (*check)(const struct settings *probes,
 		      void (*problem)(void *context, const char *setting, const char *message), void *context);
-	/* How long one run sends, in ns; probes, and the longest frame. 0: unknown. */
-	void (*stream)(const struct settings *probes, const char *directory, int64_t *ret_ns, uint32_t *ret_probes,
-		       uint32_t *ret_frame_bytes);
+	/* What a run sends: reads the trace, builds the stream as far as it takes to know. */
+	int (*outline)(const struct settings *probes, const char *directory, struct stream_outline *ret,
+		       struct err *err);
 };
 
 extern const struct measure_kind measure_kinds[MEASURES];

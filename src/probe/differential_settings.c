@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 static const char *const times_choices[] = { "rate", "original", NULL };
-static const char *const template_choices[] = { "udp4", "udp6", "ether", NULL };
-static const char *const format_choices[] = { "native", "instrument", "oct", "auto", NULL };
+static const char *const template_choices[] = { "udp4", "tcp4", "udp6", "ipv4", "ether", NULL };
+static const char *const format_choices[] = { "tare", "instrument", "oct", "auto", NULL };
 static const char *const cores_choices[] = { "auto", "1", "2", "3", "4", NULL };
 
 #define TIME(name_, fallback_, least_, most_, help_)                                                                   \
@@ -41,7 +41,7 @@ const struct setting differential_settings[] = {
 	  .fallback = "udp4",
 	  .help = "what generated probes look like" },
 	COUNT("vlans", "0", 0, 2, "VLAN tags of a generated probe"),
-	COUNT("flows", "16", 1, 65536, "source ports that generated probes go through in turn"),
+	COUNT("flows", NULL, 1, 16384, "source ports that generated probes go through in turn (default: 16 where there are ports)"),
 	{ .name = "trace",
 	  .type = SETTING_TEXT,
 	  .value_name = "FILE",
@@ -55,7 +55,7 @@ const struct setting differential_settings[] = {
 	  .type = SETTING_CHOICE,
 	  .choices = format_choices,
 	  .fallback = "auto",
-	  .help = "how a probe carries its id; auto: native, or what the trace's packets carry" },
+	  .help = "how a probe carries its id; auto: tare, or what the trace's packets carry" },
 	COUNT("warm_train", "0", 0, 64, "unmeasured packets before each probe, to keep the path warm"),
 	TIME("train_gap", "20us", 1000, 1000000000, "time between packets of the warm-up train"),
 	TIME("deadline", "100ms", 1000, 60000000000, "a copy that arrives later than this is late"),

@@ -13,7 +13,7 @@ extern const struct setting differential_settings[];
 enum { DIFFERENTIAL_COUNT = 1000 };
 
 enum differential_times { TIMES_RATE, TIMES_ORIGINAL }; /* choices of "times" */
-/* Choices of "format" are enum id_format's native, instrument and oct, and after them: */
+/* Choices of "format" are enum id_format's tare, instrument and oct, and after them: */
 enum { FORMAT_AUTO = 3 };
 /* Choices of "template" are enum frame_kind's. Choices of "cores" are their number, 0 for auto. */
 

@@ -5,9 +5,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "packet/frame.h"
+#include "packet/trace.h"
 #include "plan_fake.h"
 
 static struct plan *good(const char *text)
@@ -241,29 +244,44 @@ static void text_and_hash_are_kept(void **state)
 	plan_destroy(NULL);
 }
 
-static void a_trace_may_lie_beside_the_plan(void **state)
+static void a_trace_beside_the_plan(void **state)
 {
 	char directory[] = "/tmp/tare-plan-XXXXXX", path[128], plan_path[128];
+	struct frame_template template;
 	struct plan_problems problems;
+	struct trace_writer *writer;
 	struct plan *plan = NULL;
 	struct err err = { 0 };
+	uint8_t frame[200];
 	FILE *f;
 
 	(void)state;
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/t.pcap", directory);
 	snprintf(plan_path, sizeof(plan_path), "%s/p.yaml", directory);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fclose(f);
+	frame_template_default(&template, FRAME_KIND_UDP4, sizeof(frame));
+	assert_int_equal(frame_build(&template, frame, &err), 0);
+	assert_int_equal(trace_writer_open(path, &writer, &err), 0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(trace_writer_put(writer, i * 1000000, frame, sizeof(frame), &err), 0);
+	assert_int_equal(trace_writer_close(writer, &err), 0);
 	f = fopen(plan_path, "w");
 	assert_non_null(f);
-	fputs(PLAN_HEAD "matrix: { program: [a] }\nprobes: { trace: t.pcap, times: original }\n", f);
+	fputs(PLAN_HEAD "restarts: 1\nruns: 1\nmatrix: { program: [a] }\nprobes: { trace: t.pcap, times: original }\n",
+	      f);
 	fclose(f);
 	assert_int_equal(plan_load(plan_path, &plan, &problems, &err), 0);
 	assert_string_equal(plan->directory, directory);
-	assert_int_equal(plan->expected_ns, 0);
+	/* Five packets 1 ms apart, three restarts with the tares. */
+	assert_int_equal(plan->expected_ns, 3 * 5000000);
 	plan_destroy(plan);
+	assert_int_equal(truncate(path, 300), 0);
+	assert_int_equal(plan_load(plan_path, &plan, &problems, &err), -EINVAL);
+	assert_int_equal(problems.count, 1);
+	assert_int_equal(problems.items[0].line, 7);
+	assert_int_equal(problems.items[0].column, 18);
+	assert_non_null(strstr(problems.items[0].message, "t.pcap"));
+	plan_problems_release(&problems);
 	remove(path);
 	remove(plan_path);
 	remove(directory);
@@ -280,7 +298,7 @@ int main(void)
 		cmocka_unit_test(blocks_are_complete_and_bracketed),
 		cmocka_unit_test(the_largest_plan_fits),
 		cmocka_unit_test(text_and_hash_are_kept),
-		cmocka_unit_test(a_trace_may_lie_beside_the_plan),
+		cmocka_unit_test(a_trace_beside_the_plan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
