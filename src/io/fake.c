@@ -156,6 +156,12 @@ static unsigned in_send(struct io_port *port, struct io_frame *frames, unsigned 
 	return count;
 }
 
+static void in_abandon(struct io_port *port, struct io_frame *frames, unsigned count)
+{
+	(void)frames;
+	fake_of(port)->box->lent -= count;
+}
+
 static unsigned out_reserve(struct io_port *port, struct io_frame *ret_frames, unsigned count, uint32_t length_bytes)
 {
 	(void)port;
@@ -233,6 +239,7 @@ static const struct io_ops in_ops = {
 	.release = fake_release,
 	.reserve = in_reserve,
 	.send = in_send,
+	.abandon = in_abandon,
 	.counters = fake_counters,
 	.close = fake_close,
 };
@@ -243,6 +250,7 @@ static const struct io_ops out_ops = {
 	.release = fake_release,
 	.reserve = out_reserve,
 	.send = out_send,
+	.abandon = fake_release,
 	.counters = fake_counters,
 	.close = fake_close,
 };

@@ -46,6 +46,8 @@ struct io_ops {
 	unsigned (*reserve)(struct io_port *port, struct io_frame *ret_frames, unsigned count, uint32_t length_bytes);
 	/* Send reserved frames, in order, all of them (reserve has made room); returns how many were accepted. */
 	unsigned (*send)(struct io_port *port, struct io_frame *frames, unsigned count);
+	/* Give up the frames that were reserved last, instead of sending them. */
+	void (*abandon)(struct io_port *port, struct io_frame *frames, unsigned count);
 	void (*counters)(const struct io_port *port, struct io_counters *ret);
 	void (*close)(struct io_port *port); /* NULL is fine */
 };
@@ -53,6 +55,12 @@ struct io_ops {
 /* First member of every backend's port. */
 struct io_port {
 	const struct io_ops *ops;
+};
+
+/* Two ports tied together, one direction. Each end is closed by itself, in any order. */
+struct io_cable {
+	struct io_port *send_end;    /* its receive returns 0 */
+	struct io_port *receive_end; /* its reserve returns 0 */
 };
 
 static inline unsigned io_receive(struct io_port *p, struct io_frame *f, unsigned n)

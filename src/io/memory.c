@@ -130,6 +130,12 @@ static unsigned memory_send(struct io_port *port, struct io_frame *frames, unsig
 	return count;
 }
 
+static void memory_abandon(struct io_port *port, struct io_frame *frames, unsigned count)
+{
+	(void)frames;
+	ring_of(port)->s.reserved -= count;
+}
+
 static void memory_counters(const struct io_port *port, struct io_counters *ret);
 static void memory_close(struct io_port *port);
 
@@ -170,6 +176,7 @@ static const struct io_ops send_end_ops = {
 	.release = nothing_released,
 	.reserve = memory_reserve,
 	.send = memory_send,
+	.abandon = memory_abandon,
 	.counters = memory_counters,
 	.close = memory_close,
 };
@@ -181,6 +188,7 @@ static const struct io_ops receive_end_ops = {
 	.release = memory_release,
 	.reserve = nothing_reserved,
 	.send = nothing_sent,
+	.abandon = nothing_released,
 	.counters = memory_counters,
 	.close = memory_close,
 };
@@ -210,7 +218,7 @@ static void memory_close(struct io_port *port)
 	}
 }
 
-int memory_cable_open(uint32_t slots, uint32_t frame_bytes, struct memory_cable *ret_cable, struct err *err)
+int memory_cable_open(uint32_t slots, uint32_t frame_bytes, struct io_cable *ret_cable, struct err *err)
 {
 	struct memory_port *ends[2] = { calloc(1, sizeof(*ends[0])), calloc(1, sizeof(*ends[1])) };
 	struct ring *ring = NULL;

@@ -13,14 +13,12 @@
  * way to pass a frame between two cores: the frame stands in the slot, and a
  * slot's first cache line carries length, turn and the first 60 bytes, so one line
  * moves per short frame and no other line changes hands on arrival.
- *
- * The sending end's receive returns 0; so does the receiving end's reserve.
  */
-struct memory_cable {
-	struct io_port *send_end, *receive_end; /* closed one by one, in any order; the last frees the ring */
-};
 
-/* `slots`: a power of two from 8 to 65536. `frame_bytes`: longest frame, 14 to 16384. Memory is touched here. */
-int memory_cable_open(uint32_t slots, uint32_t frame_bytes, struct memory_cable *ret_cable, struct err *err);
+/*
+ * `slots`: a power of two from 8 to 65536. `frame_bytes`: longest frame, 14 to 16384.
+ * All memory is touched here; the end that is closed last frees it.
+ */
+int memory_cable_open(uint32_t slots, uint32_t frame_bytes, struct io_cable *ret_cable, struct err *err);
 
 #endif

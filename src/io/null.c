@@ -46,6 +46,13 @@ static unsigned null_send(struct io_port *port, struct io_frame *frames, unsigne
 	return count;
 }
 
+static void null_abandon(struct io_port *port, struct io_frame *frames, unsigned count)
+{
+	(void)port;
+	(void)frames;
+	(void)count;
+}
+
 static void null_counters(const struct io_port *port, struct io_counters *ret)
 {
 	*ret = ((const struct null_port *)port)->counters;
@@ -67,6 +74,7 @@ static const struct io_ops null_ops = {
 	.release = null_release,
 	.reserve = null_reserve,
 	.send = null_send,
+	.abandon = null_abandon,
 	.counters = null_counters,
 	.close = null_close,
 };

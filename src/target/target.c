@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "target/card.h"
+
 const struct target_ops *const target_kinds[] = {
+	&target_card,
 	NULL,
 };
 
