@@ -5,6 +5,9 @@
 
 const struct verb *const verbs[] = {
 	&verb_plan,
+	&verb_run,
+	&verb_export,
+	&verb_clean,
 	NULL,
 };
 

@@ -6,5 +6,8 @@
 
 /* One line a verb, defined in cmd_NAME.c; the order of the help is in verbs.c. */
 extern const struct verb verb_plan;
+extern const struct verb verb_run;
+extern const struct verb verb_export;
+extern const struct verb verb_clean;
 
 #endif

@@ -272,6 +272,7 @@ int store_read_campaign(struct store *store, struct arena *arena, struct stored_
 struct restarts {
 	struct stored_restart *items;
 	uint32_t count;
+	uint32_t cell_count;
 	struct stored_restart *current;
 };
 
@@ -288,7 +289,7 @@ static int restart_row(struct reader *r, uint32_t row, void *context)
 	s->started_utc_ns = sqlite3_column_int64(r->stmt, 5);
 	s->ended_utc_ns = sqlite3_column_int64(r->stmt, 6);
 	if ((status = need_number(r, 1, UINT32_MAX, "the turn of a restart", &s->position)) < 0 ||
-	    (status = need_number(r, 2, UINT32_MAX, "the cell of a restart", &s->cell)) < 0 ||
+	    (status = need_number(r, 2, list->cell_count, "the cell of a restart", &s->cell)) < 0 ||
 	    (status = need_number(r, 3, UINT32_MAX, "the number of a restart", &s->restart)) < 0 ||
 	    (status = need_number(r, 4, UINT32_MAX, "the block of a restart", &s->block)) < 0 ||
 	    (status = text_at(r, 7, &s->target_facts)) < 0)
@@ -368,6 +369,8 @@ int store_read_restarts(struct store *store, struct arena *arena, struct stored_
 	int status;
 
 	status = make_array(&r, "SELECT count(*) FROM restart", sizeof(*list.items), &list.count, &list.items);
+	if (status == 0)
+		status = each_row(&r, "SELECT count(*) FROM cell", 0, count_row, &list.cell_count);
 	if (status == 0)
 		status =
 			each_row(&r,

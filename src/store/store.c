@@ -383,6 +383,19 @@ int store_open_write(const char *dir, const struct plan *plan, struct store **re
 	return 0;
 }
 
+int store_settle(const char *dir, struct err *err)
+{
+	struct store *s = store_alloc(dir);
+	int r;
+
+	if (!s)
+		return err_set(err, ERR_HOST, ENOMEM, "%s: out of memory", dir);
+	s->writer = true;
+	r = connect_db(s, SQLITE_OPEN_READWRITE, err);
+	store_close(s);
+	return r;
+}
+
 const char *store_path(const struct store *store)
 {
 	return store->path;

@@ -43,6 +43,9 @@ int store_prepare(struct store *store, const char *sql, sqlite3_stmt **stmt, str
 /* Is it ours, and of a schema that we know? */
 int store_check_identity(struct store *store, struct err *err);
 
+/* Open for writing and close: whatever a killed writer left is merged or undone. The caller holds the directory's lock. */
+int store_settle(const char *dir, struct err *err);
+
 /* A database in memory, for fuzzing: read-only, `data` is copied. */
 int store_open_image(const void *data, size_t size_bytes, struct store **ret_store, struct err *err);
 

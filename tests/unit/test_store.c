@@ -37,12 +37,6 @@ enum { PAIRS = 50 };
 #define KNOWS_PADDING    0
 #endif
 
-/* Until the room that owns it is there. */
-__attribute__((weak)) const char *fate_name(enum fate fate)
-{
-	return (const char *const[]){ "matched", "lost", "late", "unparsed", "shadowed", "unstamped" }[fate];
-}
-
 /* --- what the tests stand on --- */
 
 static char base[] = "/tmp/tare-store-XXXXXX"; /* all below it is ours */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "campaign/measure.h"
+#include "clock/tsc.h"
+#include "probe/differential.h"
+#include "probe/differential_stream.h"
+
+/* A restart of the differential method: a target, a stream, and a pass of the engine for each run. */
+struct measuring {
+	const struct plan *plan;
+	const atomic_bool *interrupted;
+	struct tsc tsc;
+
+	/* of the restart that is open */
+	struct arena arena; /* the cell's settings */
+	struct target *target;
+	struct stream *stream;
+	struct differential_config config;
+	struct pair *pairs; /* stream->count */
+	struct run_record record;
+	uint32_t pair_count;
+};
+
+enum { CALIBRATION_NS = 500000000, WAIT_STEP_NS = 20000000 };
+
+static int put_tsc_facts(const struct measuring *m, struct store *store, struct err *err)
+{
+	const char *reason = "";
+	char hz[64], tick[32], invariant[160];
+	const struct stored_fact facts[] = { { "tsc.rate", hz }, { "tsc.tick", tick }, { "tsc.invariant", invariant } };
+
+	(void)tsc_is_invariant(&reason);
+	/* to the MHz: the rate itself, measured anew at each start, is with every run */
+	snprintf(hz, sizeof(hz), "%.0f MHz", m->tsc.hz / 1e6);
+	snprintf(tick, sizeof(tick), "%.1f ns", m->tsc.tick_ns);
+	if (m->tsc.invariant)
+		snprintf(invariant, sizeof(invariant), "yes");
+	else
+		snprintf(invariant, sizeof(invariant), "no (%s); allowed by the user", reason);
+	return store_put_facts(store, facts, 3, err);
+}
+
+static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
+{
+	struct measuring *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	m->plan = setup->plan;
+	m->interrupted = setup->interrupted;
+	arena_init(&m->arena, 0);
+	r = setup->plan->target->probe ? setup->plan->target->probe(err) : 0;
+	if (r == 0)
+		r = tsc_calibrate(&m->tsc, CALIBRATION_NS, setup->allow_unstable_tsc, err);
+	if (r == 0)
+		r = put_tsc_facts(m, store, err);
+	*ret = m; /* end() takes it after a failure too */
+	return r;
+}
+
+/* In steps, so that an interrupt need not wait for it. */
+static int wait_ns(const struct measuring *m, int64_t ns, struct err *err)
+{
+	for (; ns > 0; ns -= WAIT_STEP_NS) {
+		struct timespec step = { .tv_nsec = ns < WAIT_STEP_NS ? ns : WAIT_STEP_NS };
+
+		if (atomic_load_explicit(m->interrupted, memory_order_relaxed))
+			return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+static int open_target(struct measuring *m, const struct cell_setup *cell, uint64_t seed, struct err *err)
+{
+	const struct target_setup setup = {
+		.settings = &cell->target,
+		.program = cell->program,
+		.directory = m->plan->directory,
+		.seed = seed,
+		.frame_bytes = m->stream->longest_bytes,
+		.probe_count = m->stream->count,
+		.frame_count = differential_frames(m->stream, m->config.warm_train),
+	};
+
+	return m->plan->target->open(&setup, &m->target, err);
+}
+
+static int open_restart(struct measuring *m, const struct turn *turn, uint64_t seed, struct err *err)
+{
+	struct cell_setup cell;
+	int r;
+
+	if (plan_cell_setup(m->plan, &m->plan->cells[turn->cell], &m->arena, &cell) < 0)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	r = differential_stream_create(&cell.probes, m->plan->directory, &m->stream, err);
+	if (r < 0)
+		return r;
+	m->pairs = malloc((m->stream->count ? m->stream->count : 1) * sizeof(*m->pairs));
+	if (!m->pairs)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes",
+			       m->stream->count);
+	differential_config_init(&m->config);
+	differential_config_from(&m->config, &cell.probes);
+	m->config.stream = m->stream;
+	m->config.tsc = &m->tsc;
+	m->config.interrupted = m->interrupted;
+	r = open_target(m, &cell, seed, err);
+	if (r < 0)
+		return r;
+	m->config.target = m->target;
+	return wait_ns(m, m->plan->warmup_ns, err);
+}
+
+static int run(struct measuring *m, uint32_t number, const char **ret_invalid, struct err *err)
+{
+	int r;
+
+	m->config.run = number;
+	r = differential_run(&m->config, m->pairs, m->stream->count, &m->record, err);
+	if (r < 0)
+		return r;
+	/* a row for every probe sent */
+	m->pair_count = (uint32_t)m->record.ledger.sent;
+	*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;
+	return 0;
+}
+
+static int put(struct measuring *m, struct store *store, struct err *err)
+{
+	return store_put_run(store, &m->record, m->pairs, m->pair_count, err);
+}
+
+static const char *facts(struct measuring *m)
+{
+	return m->target && m->plan->target->describe ? m->plan->target->describe(m->target) : NULL;
+}
+
+static void close_restart(struct measuring *m)
+{
+	if (m->target)
+		m->plan->target->close(m->target);
+	m->target = NULL;
+	stream_destroy(m->stream);
+	m->stream = NULL;
+	free(m->pairs);
+	m->pairs = NULL;
+	arena_release(&m->arena);
+}
+
+static void end(struct measuring *m)
+{
+	if (!m)
+		return;
+	close_restart(m);
+	free(m);
+}
+
+const struct measure_ops measure_differential = {
+	.measure = MEASURE_DIFFERENTIAL,
+	.begin = begin,
+	.open = open_restart,
+	.run = run,
+	.put = put,
+	.facts = facts,
+	.close = close_restart,
+	.end = end,
+};

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/plan_check.h"
+#include "cli/run_facts.h"
+#include "cli/run_progress.h"
+#include "cli/verbs.h"
+#include "report/terminal.h"
+
+static const char results[] = "results"; /* campaigns go here where -o is not given */
+
+/* --- interruption: the one thing that a signal handler can reach --- */
+
+static atomic_bool interrupted;
+
+static void interrupt(int number)
+{
+	static const char first[] = "\ntare: stopping; once more quits at once\n";
+
+	(void)number;
+	if (atomic_exchange(&interrupted, true))
+		_exit(ERR_INTERRUPTED);
+	if (write(STDERR_FILENO, first, sizeof(first) - 1) < 0)
+		return;
+}
+
+/* Signals that were ignored when we started (nohup) stay so. A limit on file sizes is an error of a write, not a death. */
+static void catch_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old, act = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
+
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &act, NULL);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* --- where the campaign goes --- */
+
+static int directory_of(const struct invocation *inv, const struct plan *plan, char **ret, struct err *err)
+{
+	const char *given = settings_text(&inv->options, "output");
+
+	if (!given && mkdir(results, 0777) != 0 && errno != EEXIST)
+		return err_set(err, ERR_HOST, errno, "%s: cannot create the directory: %s; choose another with -o",
+			       results, strerror(errno));
+	if ((given ? asprintf(ret, "%s", given) : asprintf(ret, "%s/%s", results, plan->name)) < 0)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	return 0;
+}
+
+/* The command that goes on with this campaign. */
+static void resume_command(const struct invocation *inv, const char *more, char *text, size_t size_bytes)
+{
+	const char *given = settings_text(&inv->options, "output");
+
+	snprintf(text, size_bytes, "tare run%s%s%s%s %s", more,
+		 settings_flag(&inv->options, "allow-unstable-tsc") ? " --allow-unstable-tsc" : "", given ? " -o " : "",
+		 given ? given : "", inv->arguments[0]);
+}
+
+/* --- the end --- */
+
+static int show_summary(const struct invocation *inv, const char *dir, struct err *err)
+{
+	struct terminal_style style = terminal_style_of(stdout, inv->color);
+	struct result *result;
+	struct store *store;
+	int r = store_open_read(dir, &store, err);
+
+	if (r < 0)
+		return r;
+	r = result_build(store, &result, err);
+	store_close(store);
+	if (r < 0)
+		return r;
+	r = report_print_summary(result, stdout, &style, err);
+	result_destroy(result);
+	return r;
+}
+
+static void print_json(const char *dir, const struct campaign_counts *c)
+{
+	printf("{\"schema\":1,\"directory\":\"");
+	for (const char *p = dir; *p; p++) {
+		if ((unsigned char)*p < 0x20)
+			printf("\\u%04x", *p);
+		else
+			printf(*p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+	}
+	printf("\",\"restarts\":%u,\"done\":%u,\"failed\":%u,\"invalid_runs\":%u}\n", c->turns, c->done, c->failed,
+	       c->invalid_runs);
+}
+
+static int finish(const struct invocation *inv, const char *dir, const struct campaign_counts *c, struct err *err)
+{
+	char command[512];
+	int r = 0;
+
+	if (inv->json)
+		print_json(dir, c);
+	else
+		r = show_summary(inv, dir, err);
+	if (r < 0)
+		return r;
+	if (c->failed) {
+		resume_command(inv, " --retry-failed", command, sizeof(command));
+		message("%u of %u restarts failed; '%s' runs them again", c->failed, c->turns, command);
+	}
+	if (!inv->quiet)
+		message("%u of %u restarts are in %s; next: tare report %s", c->done, c->turns, dir, dir);
+	return c->failed || c->invalid_runs ? ERR_RESULT : 0;
+}
+
+/* What went wrong, and that nothing recorded is lost. */
+static int explain(const struct invocation *inv, const char *dir, const struct campaign_counts *c, struct err *err)
+{
+	char command[512];
+
+	if (err->kind != ERR_INTERRUPTED)
+		return -err->code;
+	resume_command(inv, "", command, sizeof(command));
+	return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted: %u of %u restarts are in %s; '%s' goes on from there",
+		       c->done, c->turns, dir, command);
+}
+
+/* --- the verb --- */
+
+static unsigned terminal_width(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
+static int run_campaign(const struct invocation *inv, const struct plan *plan, const char *dir,
+			struct campaign_counts *counts, struct err *err)
+{
+	struct campaign_options options = {
+		.allow_unstable_tsc = settings_flag(&inv->options, "allow-unstable-tsc"),
+		.retry_failed = settings_flag(&inv->options, "retry-failed"),
+		.interrupted = &interrupted,
+		.progress = run_progress_show,
+	};
+	struct run_progress progress;
+	struct run_facts facts;
+	struct store *store;
+	int r = store_open_write(dir, plan, &store, err);
+
+	if (r < 0)
+		return r;
+	r = run_facts_collect(&facts, err);
+	if (r == 0) {
+		run_progress_init(&progress, plan, stderr, isatty(STDERR_FILENO), terminal_width(STDERR_FILENO),
+				  inv->quiet);
+		options.context = &progress;
+		options.facts = facts.list.items;
+		options.fact_count = (uint32_t)facts.list.count;
+		catch_signals();
+		r = campaign_run(plan, store, &options, counts, err);
+		run_progress_clear(&progress);
+	}
+	run_facts_release(&facts);
+	store_close(store);
+	return r;
+}
+
+static int run_plan(const struct invocation *inv, const struct plan *plan, struct err *err)
+{
+	struct campaign_counts counts = { .turns = plan->turn_count };
+	struct err why = { 0 };
+	char *dir = NULL;
+	int r = directory_of(inv, plan, &dir, err);
+
+	if (r < 0)
+		return r;
+	r = run_campaign(inv, plan, dir, &counts, &why);
+	if (r < 0) {
+		if (err)
+			*err = why;
+		r = explain(inv, dir, &counts, err);
+		if (!settings_text(&inv->options, "output"))
+			rmdir(results); /* made for nothing? refuses unless empty */
+	} else {
+		r = finish(inv, dir, &counts, err);
+	}
+	free(dir);
+	return r;
+}
+
+static int run_verb(const struct invocation *inv, struct err *err)
+{
+	struct plan *plan;
+	int r = cli_plan_check(inv->arguments[0], inv->json, &plan, err);
+
+	if (r < 0)
+		return r;
+	if (!inv->quiet)
+		cli_plan_notes(plan);
+	if (!settings_flag(&inv->options, "dry-run"))
+		r = run_plan(inv, plan, err);
+	else if (inv->json)
+		r = plan_json_write(stdout, plan, err);
+	else
+		plan_text_write(stdout, plan, inv->verbose);
+	plan_destroy(plan);
+	return r;
+}
+
+static const struct setting run_options[] = {
+	{ .name = "output",
+	  .short_name = 'o',
+	  .type = SETTING_TEXT,
+	  .value_name = "DIR",
+	  .help = "directory of the campaign (default: results/NAME, NAME as in the plan)" },
+	{ .name = "dry-run", .short_name = 'n', .type = SETTING_FLAG, .help = "check and show the plan, run nothing" },
+	{ .name = "retry-failed", .type = SETTING_FLAG, .help = "run restarts that failed again" },
+	{ .name = "allow-unstable-tsc",
+	  .type = SETTING_FLAG,
+	  .help = "measure although the CPU's counter does not promise a steady rate; the report says so" },
+	{ .name = NULL },
+};
+
+const struct verb verb_run = {
+	.name = "run",
+	.summary = "run a plan, or go on with one",
+	.arguments = "PLAN",
+	.description =
+		"Runs PLAN into a directory of its own, restart by restart, and ends with its table. The same command "
+		"goes on where an earlier one stopped: restarts that are done stay done.\n\n"
+		"Ctrl-C stops within moments: the restart in flight is given up, all before it is kept. A second "
+		"Ctrl-C quits at once, and loses nothing more.\n\n"
+		"A restart that fails is kept with its reason, and the campaign goes on; it stops when three in a row "
+		"fail. One tare at a time writes into a directory; 'tare report' works beside it. Progress is drawn "
+		"between runs only, so that nothing runs beside a measurement.",
+	.options = run_options,
+	.least_arguments = 1,
+	.most_arguments = 1,
+	.json = true,
+	.run = run_verb,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_CLI_RUN_FACTS_H
+#define TARE_CLI_RUN_FACTS_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "store/store.h"
+
+/* Provenance that a run stores: this build and its libraries, this host. */
+struct run_facts {
+	VEC(struct stored_fact) list;
+	struct arena arena;
+	int failed;
+};
+
+int run_facts_collect(struct run_facts *facts, struct err *err);
+void run_facts_release(struct run_facts *facts); /* after a failed collect too */
+
+#endif
