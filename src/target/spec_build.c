@@ -188,9 +188,18 @@ static int set_data(struct builder *b, struct rte_swx_pipeline *p)
 	return 0;
 }
 
+#define TEXT(number)  TEXT_(number)
+#define TEXT_(number) #number
+static const char drop_text[] = "tx " TEXT(SPEC_PORT_DROP), stray_text[] = "tx " TEXT(SPEC_PORT_STRAY);
+
 static const char *instruction_text(struct builder *b, const struct spec_instruction *item, const char *label)
 {
-	return label ? arena_printf(&b->arena, "%s : %s", label, item->text) : arena_strdup(&b->arena, item->text);
+	const char *text = item->text;
+
+	/* DPDK's own drop frees the frame as its kind of buffer, which ours is not. */
+	if (strcmp(item->opcode, "drop") == 0)
+		text = drop_text;
+	return label ? arena_printf(&b->arena, "%s : %s", label, text) : arena_strdup(&b->arena, text);
 }
 
 /*
@@ -432,7 +441,7 @@ static int set_apply(struct builder *b)
 			return no_memory(b);
 	}
 	if (guarded) {
-		lines[n] = arena_printf(&b->arena, "%s : tx %d", stray, SPEC_PORT_STRAY);
+		lines[n] = arena_printf(&b->arena, "%s : %s", stray, stray_text);
 		if (!lines[n++])
 			return no_memory(b);
 	}

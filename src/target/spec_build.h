@@ -15,17 +15,16 @@ struct rte_swx_port_out_ops;
  * From the model of a program to a DPDK pipeline that runs it, through the
  * registration API of 22.11 (which has no loader for `.spec` text). Needs EAL.
  *
- * One thing is added to the program: before the frame is put together for a
- * `tx m.FIELD`, a `jmpgt` sends it to the port for strays if the field names a
- * port that is not there. DPDK itself would index past its ports. It costs one
- * instruction, in null and program alike.
+ * Two things are changed. Before the frame is put together for a `tx m.FIELD`, a
+ * `jmpgt` sends it to the port for strays if the field names a port that is not
+ * there: DPDK itself would index past its ports. It costs one instruction, in null
+ * and program alike. And `drop` becomes a `tx` to a port of the caller's: DPDK's
+ * drop frees buffers of its own kind only.
  */
-enum {
-	SPEC_PORTS_OUT = 16,  /* a program may send to 0 to 15 */
-	SPEC_PORT_STRAY = 16, /* what it sends elsewhere comes out here */
-	SPEC_PORT_DROP = 17,  /* what it drops; DPDK takes the last port for that */
-	SPEC_PORTS_ALL = 18,
-};
+#define SPEC_PORTS_OUT  16 /* a program may send to 0 to 15 */
+#define SPEC_PORT_STRAY 16 /* what it sends elsewhere comes out here */
+#define SPEC_PORT_DROP  17 /* and here what it drops */
+#define SPEC_PORTS_ALL  18
 
 struct spec_ports {
 	struct rte_swx_port_in_ops *in_ops;

@@ -91,6 +91,11 @@ static int read_value(struct reader *r, const char *token, const char *what, uin
 	return 0;
 }
 
+static uint64_t ones(uint32_t bits)
+{
+	return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+}
+
 static int read_key(struct reader *r, const struct spec_table *t, const struct spec_key *key)
 {
 	const char *token = next(r), *slash;
@@ -105,12 +110,17 @@ static int read_key(struct reader *r, const struct spec_table *t, const struct s
 		return fail(r, "\"%s\": %s is matched exactly, expected no mask", token, key->field);
 	snprintf(head, sizeof(head), "%.*s", (int)(slash ? slash - token : (ptrdiff_t)strlen(token)), token);
 	rc = read_value(r, head, key->field, key->bits, &value);
-	if (rc || !slash)
-		return rc ? rc : put(r, " 0x%" PRIx64, value);
+	if (rc)
+		return rc;
+	if (!slash && key->match == SPEC_EXACT)
+		return put(r, " 0x%" PRIx64, value);
+	if (!slash)
+		return put(r, " 0x%" PRIx64 "/0x%" PRIx64, value, ones(key->bits));
 	if (key->match == SPEC_LPM) {
 		if (!spec_number(slash + 1, &mask) || mask > key->bits)
 			return fail(r, "\"%s\": expected a prefix length of %u at most", token, key->bits);
-		return put(r, " 0x%" PRIx64 "/%" PRIu64, value, mask);
+		mask = ones(key->bits) ^ ones(key->bits - (uint32_t)mask);
+		return put(r, " 0x%" PRIx64 "/0x%" PRIx64, value & mask, mask);
 	}
 	rc = read_value(r, slash + 1, key->field, key->bits, &mask);
 	return rc ? rc : put(r, " 0x%" PRIx64 "/0x%" PRIx64, value, mask);

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "target/card.h"
+#include "target/pipeline.h"
 
 const struct target_ops *const target_kinds[] = {
 	&target_card,
+	&target_pipeline,
 	NULL,
 };
 
