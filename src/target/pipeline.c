@@ -65,7 +65,7 @@ struct pipeline {
 	struct target target;
 	struct arena arena;
 	struct spec_built built;
-	struct memory_cable in, path, bypass;
+	struct io_cable in, path, bypass;
 
 	uint64_t hold_ticks;
 	uint64_t spin_ticks;  /* a frame due within this is waited for */
@@ -274,7 +274,7 @@ static const char *pipeline_describe(const struct target *target)
 	return ((const struct pipeline *)target)->description;
 }
 
-static void close_cable(struct memory_cable *cable)
+static void close_cable(struct io_cable *cable)
 {
 	if (cable->send_end)
 		cable->send_end->ops->close(cable->send_end);

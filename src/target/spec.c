@@ -351,7 +351,7 @@ static int parse_statement(struct spec_parser *p)
 			    word);
 }
 
-/* Room for what there can be at most: as many as lines begin with the word. Things keep their place, so they can be pointed to. */
+/* Room for as many as lines begin with the word: things keep their place, so that they can be pointed to. */
 static int make_room(struct spec_parser *p)
 {
 	struct spec *s = p->spec;
