@@ -4,6 +4,7 @@
 #include <string.h>
 
 const struct verb *const verbs[] = {
+	&verb_doctor,
 	&verb_plan,
 	&verb_run,
 	&verb_export,

@@ -5,6 +5,7 @@
 #include "cli/verb.h"
 
 /* One line a verb, defined in cmd_NAME.c; the order of the help is in verbs.c. */
+extern const struct verb verb_doctor;
 extern const struct verb verb_plan;
 extern const struct verb verb_run;
 extern const struct verb verb_export;

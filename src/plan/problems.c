@@ -7,30 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/utf8.h"
+#include "base/utf8.h"
 
 void problems_init(struct problems *p)
 {
 	memset(p, 0, sizeof(*p));
 	arena_init(&p->arena, 0);
-}
-
-/* What is cut short may end inside a character; renderers may count on none that is broken. */
-static void make_utf8(char *text)
-{
-	size_t left = strlen(text);
-	uint32_t code;
-
-	while (left > 0) {
-		unsigned n = utf8_decode((const unsigned char *)text, left, &code);
-
-		if (n == 0) {
-			*text = '?';
-			n = 1;
-		}
-		text += n;
-		left -= n;
-	}
 }
 
 void problem_at(struct problems *p, uint32_t line, uint32_t column, const char *fmt, ...)
@@ -45,7 +27,8 @@ void problem_at(struct problems *p, uint32_t line, uint32_t column, const char *
 	va_end(ap);
 	if (n >= (int)sizeof(message))
 		memcpy(message + sizeof(message) - 4, "...", 4);
-	make_utf8(message);
+	/* What is cut short may end inside a character. */
+	utf8_repair(message);
 	for (uint32_t i = 0; i < p->count; i++)
 		if (p->items[i].line == line && p->items[i].column == column &&
 		    strcmp(p->items[i].message, message) == 0)

@@ -7,7 +7,7 @@
 
 #include <yaml.h>
 
-#include "plan/utf8.h"
+#include "base/utf8.h"
 
 /* A list or mapping that is not closed yet, and the key that waits for its value. */
 struct level {

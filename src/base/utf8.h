@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TARE_PLAN_UTF8_H
-#define TARE_PLAN_UTF8_H
+#ifndef TARE_BASE_UTF8_H
+#define TARE_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +11,8 @@
  * surrogate, or over U+10FFFF. length_bytes > 0.
  */
 unsigned utf8_decode(const unsigned char *p, size_t length_bytes, uint32_t *ret_code);
+
+/* Replace each byte that is part of no character by '?', in place: for text of foreign origin, or cut short. */
+void utf8_repair(char *text);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/utf8.h"
+#include "base/utf8.h"
+
+#include <string.h>
 
 unsigned utf8_decode(const unsigned char *p, size_t length_bytes, uint32_t *ret_code)
 {
@@ -19,4 +21,21 @@ unsigned utf8_decode(const unsigned char *p, size_t length_bytes, uint32_t *ret_
 		return 0;
 	*ret_code = code;
 	return n;
+}
+
+void utf8_repair(char *text)
+{
+	size_t left = strlen(text);
+	uint32_t code;
+
+	while (left > 0) {
+		unsigned n = utf8_decode((const unsigned char *)text, left, &code);
+
+		if (n == 0) {
+			*text = '?';
+			n = 1;
+		}
+		text += n;
+		left -= n;
+	}
 }
