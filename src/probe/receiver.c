@@ -23,6 +23,7 @@ int receiver_init(struct receiver *r, const struct stream *stream, uint16_t tag,
 	memset(r->arrivals, 0, ((size_t)stream->count + 1) * sizeof(*r->arrivals));
 	memset(r->odd, 0, r->odd_capacity * sizeof(*r->odd));
 	atomic_init(&r->progress, 0);
+	atomic_init(&r->beats, 0);
 	return 0;
 }
 

@@ -48,7 +48,15 @@ struct receiver {
 
 	/* Probes that the sender may take as arrived; by the receiver only. */
 	_Alignas(128) _Atomic uint32_t progress;
+	_Atomic uint32_t beats; /* rounds of its loop, now and then: it is there, whether anything arrives or not */
 };
+
+/* Still receiving: called now and then by its loop. */
+static inline void receiver_beat(struct receiver *r)
+{
+	atomic_store_explicit(&r->beats, atomic_load_explicit(&r->beats, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
 
 /* Arrays are allocated and touched. The stream must outlive it. 0 or -ENOMEM. */
 int receiver_init(struct receiver *r, const struct stream *stream, uint16_t tag, struct err *err);

@@ -7,9 +7,13 @@
 
 /* A late schedule is caught up with frames at least this far apart (or half the schedule's own distance). */
 #define SPACING_NS 5000.0
-/* Nothing arrived for so long while the limit holds the sender back: what is out is lost. */
+/*
+ * Nothing arrived for so long, and the receivers were there for so many beats of theirs, while the limit holds the
+ * sender back: what is out is lost. A receiver in a hole of the host is not there: waiting loses nothing.
+ */
 #define WRITE_OFF_NS 2e6
-#define STUCK_NS     1e9
+enum { WRITE_OFF_BEATS = 64 };
+#define STUCK_NS 1e9
 
 static double closest_ns(const struct stream *stream)
 {
@@ -110,6 +114,11 @@ static uint32_t passed_now(const struct sender *s)
 	return a < b ? a : b;
 }
 
+static uint32_t beats_of(const struct sender *s, int port)
+{
+	return atomic_load_explicit(&s->receivers[port]->beats, memory_order_relaxed);
+}
+
 /* Too many under way? The receivers' lines are looked at only when what was last seen is not enough. */
 static bool held_back(struct sender *s, uint64_t now)
 {
@@ -128,7 +137,10 @@ static bool held_back(struct sender *s, uint64_t now)
 		s->blocked += s->blocked_since == 0;
 		s->blocked_since = now;
 		s->blocked_at = passed;
-	} else if (now - s->blocked_since > s->write_off_ticks) {
+		for (int p = 0; p < 2; p++)
+			s->beats_at[p] = beats_of(s, p);
+	} else if (now - s->blocked_since > s->write_off_ticks && beats_of(s, 0) - s->beats_at[0] > WRITE_OFF_BEATS &&
+		   beats_of(s, 1) - s->beats_at[1] > WRITE_OFF_BEATS) {
 		s->written_off += s->seq - s->passed;
 		s->passed = s->seq;
 		s->blocked_since = 0;

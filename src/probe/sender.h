@@ -40,6 +40,7 @@ struct sender {
 	uint32_t passed;        /* probes no longer in flight, as last seen */
 	uint64_t blocked_since; /* 0: not blocked */
 	uint32_t blocked_at;    /* what had passed then */
+	uint32_t beats_at[2];   /* and how far each receiver's loop had come */
 	uint64_t frames;        /* sent */
 	uint64_t blocked, written_off;
 	bool stuck; /* the port took nothing for stuck_ticks: given up */
