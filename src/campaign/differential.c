@@ -27,7 +27,7 @@ struct measuring {
 	uint32_t pair_count;
 };
 
-enum { CALIBRATION_NS = 500000000, WAIT_STEP_NS = 20000000 };
+enum { CALIBRATION_NS = 200000000, WAIT_STEP_NS = 20000000 };
 
 static int put_tsc_facts(const struct measuring *m, struct store *store, struct err *err)
 {
