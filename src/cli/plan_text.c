@@ -99,11 +99,8 @@ void plan_text_write(FILE *out, const struct plan *plan, bool verbose)
 
 	fprintf(out, "plan     %s, %s\nmeasure  %s\ntarget   %s: %s\n", plan->name, plan->path,
 		measure_name(plan->measure), plan->target->kind, plan->target->summary);
-	if (plan->expected_ns)
-		fprintf(out, "length   %s of sending; starting the target comes to it\n",
-			duration_text(plan->expected_ns, length, sizeof(length)));
-	else
-		fputs("length   unknown: a trace's own length decides\n", out);
+	fprintf(out, "length   %s of sending; starting the target comes to it\n",
+		duration_text(plan->expected_ns, length, sizeof(length)));
 	cells_write(out, plan, verbose);
 	order_write(out, plan, verbose);
 	varied_write(out, plan);

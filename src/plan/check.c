@@ -163,8 +163,7 @@ static int cell_check(struct draft *d, const struct cell *cell, const struct cel
 	check.probe_count = seen->outline.probe_count;
 	check.frame_count = seen->outline.frame_count;
 	if (plan->target->check && plan->target->check(&check, &err) < 0)
-		PROBLEM(d, place_find(&in_target, "program"), "program '%s' on target %s: %s", setup->program,
-			plan->target->kind, err.message);
+		PROBLEM(d, place_find(&in_target, "program"), "target %s: %s", plan->target->kind, err.message);
 	return 0;
 }
 

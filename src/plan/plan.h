@@ -77,7 +77,7 @@ struct plan {
 	uint32_t cell_count;
 	struct turn *turns;
 	uint32_t turn_count;
-	int64_t expected_ns; /* of the whole campaign, without what starting a target takes; 0: unknown */
+	int64_t expected_ns; /* of sending and warming up in the whole campaign; starting targets comes to it */
 };
 
 /* The keys of a plan that are plain values: name, measure, seed, restarts, runs, warmup. */

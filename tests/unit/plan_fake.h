@@ -26,11 +26,13 @@ static const struct setting fake_settings[] = {
 static int fake_check(const struct target_setup *setup, struct err *err)
 {
 	if (strcmp(setup->program, "null") != 0 && (strlen(setup->program) != 1 || !strchr("abc", setup->program[0])))
-		return err_set(err, ERR_USAGE, ENOENT, "unknown program; programs: null, a, b, c");
+		return err_set(err, ERR_USAGE, ENOENT, "program '%s': unknown program; programs: null, a, b, c",
+			       setup->program);
 	if (setup->program[0] == 'c' && setup->frame_bytes > 1000)
-		return err_set(err, ERR_USAGE, EINVAL, "frames of %u bytes; at most 1000 fit", setup->frame_bytes);
+		return err_set(err, ERR_USAGE, EINVAL, "program 'c': frames of %u bytes; at most 1000 fit",
+			       setup->frame_bytes);
 	if (setup->program[0] == 'b' && settings_number(setup->settings, "shell") > 5000)
-		return err_set(err, ERR_USAGE, EINVAL, "shell %s is too long; at most 5us",
+		return err_set(err, ERR_USAGE, EINVAL, "program 'b': shell %s is too long; at most 5us",
 			       settings_text(setup->settings, "shell"));
 	return 0;
 }
