@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* clang-format off: one a line, so that two new ones do not meet. */
+/* One a line, so that two new ones do not meet. */
+/* clang-format off */
 const struct verb *const verbs[] = {
 	&verb_doctor,
 	&verb_plan,
