@@ -40,6 +40,11 @@ struct io_ops {
 	unsigned flags;
 	/* Up to `count` frames that are there now; 0 when none. Never waits. */
 	unsigned (*receive)(struct io_port *port, struct io_frame *ret_frames, unsigned count);
+	/*
+	 * Optional: the part of receiving that looks at the frames, where `receive` has only taken hold of them
+	 * (handle). Who stamps calls it after the stamp; io_receive does both.
+	 */
+	void (*open)(struct io_port *port, struct io_frame *frames, unsigned count);
 	/* Give received frames back, in the order received. */
 	void (*release)(struct io_port *port, struct io_frame *frames, unsigned count);
 	/* Up to `count` empty frames with room for `length_bytes`; fewer when the port is full. */
@@ -63,9 +68,25 @@ struct io_cable {
 	struct io_port *receive_end; /* its reserve returns 0 */
 };
 
-static inline unsigned io_receive(struct io_port *p, struct io_frame *f, unsigned n)
+/* Take hold of frames without touching them; io_open before they are read. */
+static inline unsigned io_take_hold(struct io_port *p, struct io_frame *f, unsigned n)
 {
 	return p->ops->receive(p, f, n);
+}
+
+static inline void io_open(struct io_port *p, struct io_frame *f, unsigned n)
+{
+	if (p->ops->open)
+		p->ops->open(p, f, n);
+}
+
+static inline unsigned io_receive(struct io_port *p, struct io_frame *f, unsigned n)
+{
+	unsigned got = p->ops->receive(p, f, n);
+
+	if (got && p->ops->open)
+		p->ops->open(p, f, got);
+	return got;
 }
 
 static inline void io_release(struct io_port *p, struct io_frame *f, unsigned n)

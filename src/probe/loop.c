@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) void receive_port(struct loops *l, 
 							       uint64_t *empty_since)
 {
 	struct io_frame frames[BURST];
-	unsigned n = io_receive(l->ports[port], frames, BURST);
+	unsigned n = io_take_hold(l->ports[port], frames, BURST);
 	uint64_t stamp;
 
 	if (__builtin_expect(n == 0, 1)) {
@@ -42,6 +42,7 @@ static inline __attribute__((always_inline)) void receive_port(struct loops *l, 
 		return;
 	}
 	stamp = tsc_stamp();
+	io_open(l->ports[port], frames, n);
 	receiver_take(&l->receivers[port], frames, n, stamp, stamp - *empty_since);
 	io_release(l->ports[port], frames, n);
 	/* A burst that was not full ended at an empty ring, and that was after `now`. */

@@ -10,12 +10,9 @@
 
 #include "base/rng.h"
 #include "clock/tsc.h"
+#include "io/dpdk.h"
 #include "io/memory.h"
 #include "target/card_private.h"
-
-#ifdef TARE_HAVE_DPDK
-#include "io/dpdk.h"
-#endif
 
 #define TIME(name_, fallback_, least_, most_, help_)                                                                   \
 	{                                                                                                              \
@@ -81,21 +78,13 @@ static int card_check(const struct target_setup *setup, struct err *err)
 	if (setup->frame_bytes > 16384)
 		return err_set(err, ERR_USAGE, EINVAL, "frames of %u bytes do not fit the card; expected at most 16384",
 			       setup->frame_bytes);
-#ifndef TARE_HAVE_DPDK
-	if (settings_number(s, "io") == CARD_IO_DPDK)
-		return err_set(
-			err, ERR_HOST, ENOTSUP,
-			"io: dpdk needs a build with DPDK (install libdpdk-dev and build again); io: memory works");
-#endif
 	return 0;
 }
 
 static int cable_open(enum card_io io, uint32_t frame_bytes, struct io_cable *ret, struct err *err)
 {
-#ifdef TARE_HAVE_DPDK
 	if (io == CARD_IO_DPDK)
 		return dpdk_cable_open(CARD_RING_SLOTS, frame_bytes, ret, err);
-#endif
 	TARE_ASSERT(io == CARD_IO_MEMORY);
 	return memory_cable_open(CARD_RING_SLOTS, frame_bytes, ret, err);
 }
