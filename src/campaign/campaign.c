@@ -97,7 +97,6 @@ static int do_runs(struct campaign *c, const struct turn *turn, struct err *err)
 		r = c->ops->run(c->measuring, run, &invalid, err);
 		if (r < 0)
 			break;
-		c->counts.invalid_runs += invalid != NULL;
 		r = c->ops->put(c->measuring, c->store, err);
 		c->store_failed = r < 0;
 		if (r == 0)
@@ -139,10 +138,10 @@ static int do_turn(struct campaign *c, uint32_t position, struct err *err)
 		c->ops->close(c->measuring);
 		store_abandon_restart(c->store);
 		if (!c->store_failed)
-			err_set(&why, ERR_INTERRUPTED, EINTR, "interrupted");
+			r = err_set(&why, ERR_INTERRUPTED, EINTR, "interrupted");
 		if (err)
 			*err = why;
-		return -why.code;
+		return r;
 	}
 	if (r < 0 && !why.message[0])
 		err_set(&why, ERR_HOST, -r, "%s", strerror(-r));
@@ -254,6 +253,8 @@ int campaign_run(const struct plan *plan, struct store *store, const struct camp
 		put_end(&c, r, &why);
 		c.ops->end(c.measuring);
 	}
+	if (r == 0)
+		r = store_count_invalid_runs(store, &c.counts.invalid_runs, &why);
 	*ret_counts = c.counts;
 	if (r < 0 && err)
 		*err = why;

@@ -31,7 +31,7 @@ struct campaign_counts {
 	uint32_t turns;        /* of the plan */
 	uint32_t done;         /* of them good, those of earlier calls too */
 	uint32_t failed;       /* of them failed, those of earlier calls too */
-	uint32_t invalid_runs; /* of this call */
+	uint32_t invalid_runs; /* in good restarts, those of earlier calls too; counted at the end only */
 };
 
 /* Where the campaign stands. Handed out between runs only: nothing happens beside a measurement. */

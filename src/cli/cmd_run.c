@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "cli/plan_check.h"
 #include "cli/run_facts.h"
 #include "cli/run_progress.h"
@@ -88,28 +90,23 @@ static int show_summary(const struct invocation *inv, const char *dir, struct er
 	return r;
 }
 
-static void print_json(const char *dir, const struct campaign_counts *c)
+static int print_json(const char *dir, const struct campaign_counts *c, struct err *err)
 {
-	printf("{\"schema\":1,\"directory\":\"");
-	for (const char *p = dir; *p; p++) {
-		if ((unsigned char)*p < 0x20)
-			printf("\\u%04x", *p);
-		else
-			printf(*p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
-	}
-	printf("\",\"restarts\":%u,\"done\":%u,\"failed\":%u,\"invalid_runs\":%u}\n", c->turns, c->done, c->failed,
-	       c->invalid_runs);
+	json_t *document =
+		json_pack("{si ss si si si si}", "schema", 1, "directory", dir, "restarts", (int)c->turns, "done",
+			  (int)c->done, "failed", (int)c->failed, "invalid_runs", (int)c->invalid_runs);
+	int r = document ? json_dumpf(document, stdout, JSON_COMPACT) : -1;
+
+	json_decref(document);
+	putchar('\n');
+	return r < 0 ? err_set(err, ERR_HOST, EIO, "cannot write the result as JSON (is '%s' UTF-8?)", dir) : 0;
 }
 
 static int finish(const struct invocation *inv, const char *dir, const struct campaign_counts *c, struct err *err)
 {
 	char command[512];
-	int r = 0;
+	int r = inv->json ? print_json(dir, c, err) : show_summary(inv, dir, err);
 
-	if (inv->json)
-		print_json(dir, c);
-	else
-		r = show_summary(inv, dir, err);
 	if (r < 0)
 		return r;
 	if (c->failed) {
@@ -154,8 +151,10 @@ static int run_campaign(const struct invocation *inv, const struct plan *plan, c
 	struct run_progress progress;
 	struct run_facts facts;
 	struct store *store;
-	int r = store_open_write(dir, plan, &store, err);
+	int r;
 
+	catch_signals();
+	r = store_open_write(dir, plan, &store, err);
 	if (r < 0)
 		return r;
 	r = run_facts_collect(&facts, err);
@@ -165,7 +164,6 @@ static int run_campaign(const struct invocation *inv, const struct plan *plan, c
 		options.context = &progress;
 		options.facts = facts.list.items;
 		options.fact_count = (uint32_t)facts.list.count;
-		catch_signals();
 		r = campaign_run(plan, store, &options, counts, err);
 		run_progress_clear(&progress);
 	}

@@ -386,6 +386,16 @@ int store_read_restarts(struct store *store, struct arena *arena, struct stored_
 	return 0;
 }
 
+int store_count_invalid_runs(struct store *store, uint32_t *ret, struct err *err)
+{
+	struct reader r = { .store = store, .err = err };
+
+	return each_row(&r,
+			"SELECT count(*) FROM run r JOIN restart s ON s.id = r.restart"
+			" WHERE s.failure IS NULL AND r.invalid <> ''",
+			0, count_row, ret);
+}
+
 /* --- samples --- */
 
 static int64_t ticks_at(sqlite3_stmt *stmt, int column, int64_t base_ticks)

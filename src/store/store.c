@@ -344,7 +344,7 @@ static int open_for_writing(struct store *s, const struct plan *plan, struct err
 	if (r == 0)
 		r = store_exec(s,
 			       "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-			       "PRAGMA wal_autocheckpoint=8192; PRAGMA cache_size=-16384",
+			       "PRAGMA wal_autocheckpoint=4096; PRAGMA cache_size=-16384",
 			       "opening it for writing", err);
 	if (r == 0)
 		r = store_match_plan(s, plan, err);

@@ -126,6 +126,9 @@ int store_read_campaign(struct store *store, struct arena *arena, struct stored_
 int store_read_restarts(struct store *store, struct arena *arena, struct stored_restart **ret, uint32_t *ret_count,
 			struct err *err);
 
+/* Runs of good restarts that are invalid. */
+int store_count_invalid_runs(struct store *store, uint32_t *ret, struct err *err);
+
 /*
  * The samples of a run, in order of seq: all stored_run.pair_count of them, which
  * must fit `capacity`. Returns how many, or -errno; a run with other than

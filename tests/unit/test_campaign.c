@@ -33,6 +33,7 @@ static struct {
 	unsigned stop_at_run; /* during the nth run the flag is raised */
 	unsigned runs;
 	int begin_fails;
+	unsigned put_fails; /* the nth put (from 1) of all fails, as a full disk does */
 	atomic_bool flag;
 } fake;
 
@@ -93,6 +94,10 @@ static int fake_put(struct measuring *m, struct store *store, struct err *err)
 
 	(void)m;
 	called('p');
+	if (fake.runs == fake.put_fails)
+		return err_set(err, ERR_HOST, ENOSPC, "disk full");
+	if (fake.runs == fake.invalid_run)
+		strcpy(record.invalid, "ledger does not balance");
 	return store_put_run(store, &record, &pair, 1, err);
 }
 
@@ -261,6 +266,8 @@ static void progress_counts_to_the_end(void **state)
 	assert_int_equal(seen.last.counts.done, TURNS);
 	assert_int_equal(seen.last.remaining_ns, 0);
 	assert_int_equal(counts.invalid_runs, 1);
+	assert_int_equal(run_once(options(), &counts, &err), 0);
+	assert_int_equal(counts.invalid_runs, 1); /* still, when nothing ran */
 	assert_string_equal(seen.message, "ledger does not balance");
 }
 
@@ -369,6 +376,30 @@ static void flag_between_restarts_stops_too(void **state)
 	assert_int_equal(counts.done, 0);
 }
 
+/* A store that cannot be written is not the restart's fault: nothing is marked, and the same call resumes. */
+static void store_that_fails_ends_it(void **state)
+{
+	struct campaign_counts counts;
+	struct stored_restart *restarts;
+	struct stored_campaign campaign;
+	struct arena arena;
+	struct err err = { 0 };
+
+	(void)state;
+	fake.put_fails = 4; /* the second run of the second restart */
+	assert_int_equal(run_once(options(), &counts, &err), -ENOSPC);
+	assert_string_equal(err.message, "disk full");
+	assert_string_equal(fake.calls, "borprpfcorprpce");
+	assert_int_equal(counts.done, 1);
+	assert_int_equal(counts.failed, 0);
+	assert_int_equal(stored(&arena, &restarts, &campaign), 1);
+	assert_string_equal(campaign.events[campaign.event_count - 1].kind, "stopped");
+	arena_release(&arena);
+	fake.put_fails = 0;
+	assert_int_equal(run_once(options(), &counts, &err), 0);
+	assert_int_equal(counts.done, TURNS);
+}
+
 static void begin_that_fails_ends_it(void **state)
 {
 	struct campaign_counts counts;
@@ -407,6 +438,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(campaign_stops_when_nothing_works, setup, teardown),
 		cmocka_unit_test_setup_teardown(interrupted_restart_leaves_nothing_and_resumes, setup, teardown),
 		cmocka_unit_test_setup_teardown(flag_between_restarts_stops_too, setup, teardown),
+		cmocka_unit_test_setup_teardown(store_that_fails_ends_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(begin_that_fails_ends_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(measure_that_is_not_there_is_refused, setup, teardown),
 	};
