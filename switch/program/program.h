@@ -17,7 +17,7 @@
  *
  * A packet's values lie in one flat array of 64-bit slots, its memory:
  *
- *   [ header blocks | constants | action parameters | temporaries ]
+ *   [ header blocks, stack counters | action parameters | temporaries | constants ]
  *
  * A header block is its valid bit (one slot), then its fields, each in as many
  * slots as its width needs, least significant first. Unsigned fields are
@@ -30,8 +30,9 @@
 
 enum {
 	SLOTS_A_VALUE_MOST = 64, /* values up to 4096 bits; wider fields are refused */
-	NOWHERE = 0xffffffff,    /* no slot, no header, no target */
 };
+
+#define NOWHERE UINT32_MAX /* no slot, no header, no target */
 
 /* --- the packet's shape --- */
 
@@ -324,8 +325,8 @@ struct p4_select {
 
 struct p4_value_set {
 	const char *name;
-	uint32_t bits;         /* of a member, without padding */
-	uint32_t select_words; /* of the select that uses it */
+	uint32_t bits;   /* of a member, without padding */
+	uint32_t select; /* whose keys its members are packed like; NOWHERE: unused */
 };
 
 struct p4_field_list {
@@ -378,12 +379,12 @@ struct program {
 	struct p4_union *unions;
 	uint32_t union_count;
 
-	uint32_t packet_slots;   /* header blocks and stack counters: zero when a packet arrives */
-	uint32_t constants_slot; /* constants, copied into a memory once */
+	uint32_t packet_slots; /* header blocks and stack counters: zero when a packet arrives */
 	uint32_t constant_count;
 	const uint64_t *constants;
 	uint32_t params_slot;
-	uint32_t memory_slots; /* whole memory */
+	uint32_t constants_slot; /* constants, copied into a memory once */
+	uint32_t memory_slots;   /* whole memory */
 
 	struct insn *code;
 	uint32_t code_count;
