@@ -26,19 +26,28 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median time from send to this port, of at most MEDIAN_OF probes spread over the run; 0 when none came. */
-static int64_t usual_ticks(const struct fates_input *in, const struct receiver *r)
+/* How long a probe is usually under way to this port, and how far from that it may be. */
+struct usual {
+	int64_t median_ticks;
+	uint64_t limit_ticks;
+};
+
+/* From at most MEDIAN_OF probes spread over the run; without any, all times up to the deadline are usual. */
+static struct usual usual_ticks(const struct fates_input *in, const struct receiver *r)
 {
-	int64_t took[MEDIAN_OF];
+	int64_t took[MEDIAN_OF], median;
 	uint32_t step = in->sent / MEDIAN_OF + 1, n = 0;
+	uint64_t limit;
 
 	for (uint32_t i = 0; i < in->sent && n < MEDIAN_OF; i += step)
 		if (r->arrivals[i].seen && r->arrivals[i].ticks)
 			took[n++] = (int64_t)(r->arrivals[i].ticks - in->tx_ticks[i]);
 	if (n == 0)
-		return 0;
+		return (struct usual){ 0, in->deadline_ticks };
 	qsort(took, n, sizeof(took[0]), by_value);
-	return took[n / 2];
+	median = took[n / 2];
+	limit = (uint64_t)median + 4 * (uint64_t)(took[(uint64_t)(n - 1) * 99 / 100] - median);
+	return (struct usual){ median, limit < in->deadline_ticks ? limit : in->deadline_ticks };
 }
 
 /* The first probe sent later than that. */
@@ -70,13 +79,14 @@ static bool may_be(const struct fates_input *in, const struct odd_arrival *odd, 
 	return packet->fate == STREAM_SHARED && packet->id == stream_packet(in->stream, odd->probe)->id;
 }
 
-static uint32_t nearest(const struct fates_input *in, const struct odd_arrival *odd, int64_t usual,
+static uint32_t nearest(const struct fates_input *in, const struct odd_arrival *odd, const struct usual *usual_time,
 			const uint8_t *verdicts)
 {
+	int64_t usual = usual_time->median_ticks;
 	uint32_t at = sent_after(in, odd->ticks - (uint64_t)usual);
 	uint32_t from = at > WINDOW ? at - WINDOW : 0, to = in->sent - at > WINDOW ? at + WINDOW : in->sent;
 	uint32_t best = STREAM_NONE;
-	uint64_t best_off = in->deadline_ticks;
+	uint64_t best_off = usual_time->limit_ticks + odd->gap_ticks + 1;
 
 	/* From the middle outwards, until no farther one can be nearer. */
 	for (uint32_t i = at; i < to && (int64_t)(odd->ticks - in->tx_ticks[i]) >= 0; i++) {
@@ -103,7 +113,7 @@ static uint32_t nearest(const struct fates_input *in, const struct odd_arrival *
 
 static void judge_port(const struct fates_input *in, struct receiver *r, uint8_t *verdicts)
 {
-	int64_t usual = usual_ticks(in, r);
+	struct usual usual = usual_ticks(in, r);
 
 	for (uint32_t i = 0; i < in->sent; i++) {
 		const struct arrival *a = &r->arrivals[i];
@@ -118,7 +128,7 @@ static void judge_port(const struct fates_input *in, struct receiver *r, uint8_t
 			verdicts[i] = CAME;
 	}
 	for (uint32_t k = 0; k < r->odd_count; k++) {
-		uint32_t i = nearest(in, &r->odd[k], usual, verdicts);
+		uint32_t i = nearest(in, &r->odd[k], &usual, verdicts);
 
 		if (i != STREAM_NONE)
 			verdicts[i] = r->odd[k].probe == RECEIVER_NO_ID ? CAME_UNREADABLE : CAME_SHARED;

@@ -11,10 +11,11 @@
  * After a run: one fate for every probe sent, from what arrived at each port.
  *
  * Frames that carry no readable id, or one that several probes share, are
- * attributed for the account only: among the probes that are missing at that port
- * (and have that id) to the one that would have been under way for a time nearest to the port's
- * median. Their stamps are used in no figure. What is left over came from
- * nobody: foreign, or with a shared id a duplicate.
+ * attributed for the account only: among the probes that are missing at that
+ * port (and have that id) to the one that would have been under way for a time
+ * nearest to the port's median m, if it differs from m by no more than
+ * m + 4 (p99 - m) and the frame's poll gap. Their stamps are used in no figure. What is
+ * left over came from nobody: foreign, or with a shared id a duplicate.
  *
  * When the two copies of a probe differ, the first of this order holds:
  * lost, late, unparsed, shadowed, unstamped.

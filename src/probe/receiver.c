@@ -35,13 +35,13 @@ void receiver_release(struct receiver *r)
 	r->odd = NULL;
 }
 
-static void keep_odd(struct receiver *r, uint64_t ticks, uint32_t probe)
+static void keep_odd(struct receiver *r, const struct arrival *a, uint32_t probe)
 {
 	if (r->odd_count == r->odd_capacity) {
 		r->foreign++; /* more than were ever sent */
 		return;
 	}
-	r->odd[r->odd_count++] = (struct odd_arrival){ ticks, probe };
+	r->odd[r->odd_count++] = (struct odd_arrival){ a->ticks, a->gap_ticks, probe };
 	/* One probe more has arrived, whichever it is: the sender need not wait for it. */
 	atomic_store_explicit(&r->progress, atomic_load_explicit(&r->progress, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
@@ -52,15 +52,15 @@ void receiver_take_odd(struct receiver *r, enum id_status status, uint32_t probe
 	if (status == ID_WARM_UP) {
 		r->warm_up++;
 	} else if (status == ID_UNREADABLE) {
-		keep_odd(r, a->ticks, RECEIVER_NO_ID);
+		keep_odd(r, a, RECEIVER_NO_ID);
 	} else if (probe == STREAM_NONE) {
 		/* Not a probe, or an id that nobody sent. In a trace with unreadable packets it may be one of those. */
 		if (r->stream->unreadable)
-			keep_odd(r, a->ticks, RECEIVER_NO_ID);
+			keep_odd(r, a, RECEIVER_NO_ID);
 		else
 			r->foreign++;
 	} else if (r->any_shared && stream_packet(r->stream, probe)->fate == STREAM_SHARED) {
-		keep_odd(r, a->ticks, probe);
+		keep_odd(r, a, probe);
 	} else if (r->arrivals[probe].seen) {
 		r->duplicates++;
 	} else {

@@ -28,6 +28,7 @@ struct arrival {
 /* A frame that cannot simply be matched; looked into after the run (fates.h). */
 struct odd_arrival {
 	uint64_t ticks;
+	uint32_t gap_ticks;
 	uint32_t probe; /* the first probe with its id, which several share; RECEIVER_NO_ID: none readable */
 };
 

@@ -264,7 +264,8 @@ static uint16_t draw_faults(const struct card *card, struct rng *rng, bool path)
 		faults |= CARD_DUPLICATED;
 	if (chance(rng, card->unreadable_ppm))
 		faults |= CARD_UNREADABLE;
-	if (path && chance(rng, card->reorder_ppm))
+	/* An unreadable copy can be told only by its time: it is not moved as well. */
+	if (path && chance(rng, card->reorder_ppm) && !(faults & CARD_UNREADABLE))
 		faults |= CARD_REORDERED;
 	return faults;
 }
