@@ -20,7 +20,7 @@ int cli_plan_check(const char *path, bool json, struct plan **ret_plan, struct e
 			message("%s: %s", path, p->message);
 	}
 	if (problems.more)
-		message("%s: %u problems more", path, problems.more);
+		message("%s: and %u more problems", path, problems.more);
 	if (rc < 0 && json)
 		plan_problems_json_write(stdout, path, &problems, &why);
 	plan_problems_release(&problems);

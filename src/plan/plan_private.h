@@ -39,7 +39,7 @@ struct draft {
 
 #define PROBLEM(d, node, ...) problem_at(&(d)->problems, (node)->line, (node)->column, __VA_ARGS__)
 
-/* matrix.c: axes and cells from matrix: and extra:, then the tares. 0 or -ENOMEM; problems are noted. */
+/* cells.c: axes and cells from matrix: and extra:, then the tares. 0 or -ENOMEM; problems are noted. */
 int cells_build(struct draft *d);
 
 /* check.c: every cell's settings together, its files and its program; then the length of the campaign. 0 or -ENOMEM. */
