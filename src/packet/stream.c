@@ -15,8 +15,9 @@ static uint64_t aligned(uint64_t bytes)
 
 static int no_memory(uint64_t bytes, struct err *err)
 {
-	return err_set(err, ERR_HOST, ENOMEM, "no memory for a probe stream of %llu MB",
-		       (unsigned long long)(bytes / 1000000 + 1));
+	unsigned long long megabytes = bytes / 1000000 + 1;
+
+	return err_set(err, ERR_HOST, ENOMEM, "no memory for a probe stream of %llu MB", megabytes);
 }
 
 /* Room for s->packet_count packets; lengths are set, offsets follow. */
@@ -34,6 +35,7 @@ static int place_packets(struct stream *s, struct err *err)
 
 static int alloc_packets(struct stream *s, uint32_t packet_count, struct err *err)
 {
+	TARE_ASSERT(packet_count > 0);
 	s->packet_count = packet_count;
 	s->packets = calloc(packet_count, sizeof(*s->packets));
 	return s->packets != NULL ? 0 : no_memory((uint64_t)packet_count * sizeof(*s->packets), err);

@@ -200,9 +200,11 @@ static int by_id(const void *a, const void *b)
 /* Mark packets whose id is not theirs alone. */
 static int mark_shared(struct trace *t)
 {
-	uint64_t *keys = malloc((size_t)t->packet_count * sizeof(*keys)); /* id and packet */
+	uint64_t *keys; /* id and packet */
 	uint32_t count = 0;
 
+	TARE_ASSERT(t->packet_count > 0);
+	keys = malloc((size_t)t->packet_count * sizeof(*keys));
 	if (keys == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->packet_count; i++) {
