@@ -100,8 +100,11 @@ static enum id_status native_search(struct id_reader *r, const uint8_t *frame, u
 				*ret_id = n.sequence;
 			return status;
 		}
-		/* Either half alone is a damaged probe. (Zero bytes have a right check for tag 0, so not for that.) */
-		if (n.magic || (n.check && (n.tag & ID_TAG_MASK) == r->tag && r->tag != 0))
+		/*
+		 * Only the magic is damaged. (The other way round the search below sees it. Zero bytes have a right
+		 * check for tag 0, so not for that.)
+		 */
+		if (n.check && (n.tag & ID_TAG_MASK) == r->tag && r->tag != 0)
 			status = ID_UNREADABLE;
 	}
 	r->searches++;
