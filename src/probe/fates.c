@@ -39,13 +39,16 @@ static struct usual usual_ticks(const struct fates_input *in, const struct recei
 	uint32_t step = in->sent / MEDIAN_OF + 1, n = 0;
 	uint64_t limit;
 
-	for (uint32_t i = 0; i < in->sent && n < MEDIAN_OF; i += step)
-		if (r->arrivals[i].seen && r->arrivals[i].ticks)
-			took[n++] = (int64_t)(r->arrivals[i].ticks - in->tx_ticks[i]);
+	for (uint32_t i = 0; i < in->sent && n < MEDIAN_OF; i += step) {
+		int64_t t = (int64_t)(r->arrivals[i].ticks - in->tx_ticks[i]);
+
+		if (r->arrivals[i].seen && r->arrivals[i].ticks && t >= 0 && t <= (int64_t)in->deadline_ticks)
+			took[n++] = t;
+	}
 	if (n == 0)
 		return (struct usual){ 0, in->deadline_ticks };
 	qsort(took, n, sizeof(took[0]), by_value);
-	median = took[n / 2];
+	median = took[(n - 1) / 2];
 	limit = (uint64_t)median + 4 * (uint64_t)(took[(uint64_t)(n - 1) * 99 / 100] - median);
 	return (struct usual){ median, limit < in->deadline_ticks ? limit : in->deadline_ticks };
 }
