@@ -18,7 +18,7 @@ double ecdf_probability(unsigned point);
 
 /* What a run leaves behind for its cell, and a report does not show run by run. */
 struct run_trace {
-	double bin_share;                  /* of the clock step at the median */
+	double clock_error;                /* of the clock step at the median */
 	double gap_path_ns, gap_bypass_ns; /* mean poll gaps of the samples used */
 	double ecdf_ns[ECDF_POINTS];
 };
@@ -53,10 +53,10 @@ struct cell_work {
 	uint32_t restart_count;
 	struct packet_median *packets; /* in order of packet; NULL: not analysed */
 	uint32_t packet_count;
-	double tick_ns;                                          /* of the clock: the largest of its valid runs */
-	double tsc_u_ppm, bin_share, gap_path_ns, gap_bypass_ns; /* medians over valid runs; the largest u */
-	double drift_ns, drift_max_ns;                           /* of its tare, from the net */
-	uint32_t one_sided, unusable;                            /* blocks */
+	double tick_ns;                                            /* of the clock: the largest of its valid runs */
+	double tsc_u_ppm, clock_error, gap_path_ns, gap_bypass_ns; /* medians over valid runs; the largest u */
+	double drift_ns, drift_max_ns;                             /* of its tare, from the net */
+	uint32_t one_sided, unusable;                              /* blocks */
 };
 
 /* Restart figures from run figures; then everything of the cell but net and packets. */

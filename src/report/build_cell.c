@@ -195,10 +195,10 @@ static double run_late_p99(const struct run_result *r, const struct run_trace *t
 	return (double)r->lateness_p99_ns;
 }
 
-static double run_bin_share(const struct run_result *r, const struct run_trace *t)
+static double run_clock_error(const struct run_result *r, const struct run_trace *t)
 {
 	(void)r;
-	return t->bin_share;
+	return t->clock_error;
 }
 
 static double run_gap_path(const struct run_result *r, const struct run_trace *t)
@@ -232,7 +232,7 @@ static void conditions(struct cell_work *w, struct column *c)
 	cell->intended_pps = over_runs(w, run_intended, c);
 	cell->lateness_p50_ns = llround(over_runs(w, run_late_p50, c));
 	cell->lateness_p99_ns = llround(over_runs(w, run_late_p99, c));
-	w->bin_share = over_runs(w, run_bin_share, c);
+	w->clock_error = over_runs(w, run_clock_error, c);
 	w->gap_path_ns = over_runs(w, run_gap_path, c);
 	w->gap_bypass_ns = over_runs(w, run_gap_bypass, c);
 }

@@ -222,8 +222,8 @@ int cell_net(struct cell_work *w, const struct cell_work *tare, struct result *r
 		return no_memory(err);
 	conditions = (struct net_conditions){
 		.tick_ns = fmax(w->tick_ns, tare->tick_ns),
-		.gross_bin_share = w->bin_share,
-		.tare_bin_share = tare->bin_share,
+		.gross_clock = w->clock_error,
+		.tare_clock = tare->clock_error,
 		.tsc_u_ppm = fmax(w->tsc_u_ppm, tare->tsc_u_ppm),
 		.stamp_bias_ns =
 			net_stamp_bias(w->gap_path_ns, w->gap_bypass_ns, tare->gap_path_ns, tare->gap_bypass_ns),

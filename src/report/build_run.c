@@ -220,7 +220,7 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 	if (ret->gross.q[QUANTILE_P50].state == FIGURE_NUMBER) {
 		ret->within_20ns = 100 * share_within(&set, ret->gross.q[QUANTILE_P50].value / ns_per_tick,
 						      WITHIN_NS / ns_per_tick);
-		trace->bin_share = quantile_bin_share(&set, 0.5);
+		trace->clock_error = quantile_clock_error(&set, 0.5);
 	}
 	for (unsigned i = 0; i < ECDF_POINTS; i++)
 		trace->ecdf_ns[i] = point_ns(&set, ecdf_probability(i), ns_per_tick);

@@ -23,10 +23,9 @@ void budget_add(struct budget *b, const char *name, enum uncertainty_type type, 
 void budget_add_bound(struct budget *b, const char *name, enum uncertainty_shape shape, double half_width_ns,
 		      const char *source)
 {
-	double squares_ratio = shape == SHAPE_RECTANGULAR ? 3 : shape == SHAPE_TRIANGULAR ? 6 : 2;
-
-	TARE_ASSERT(shape == SHAPE_RECTANGULAR || shape == SHAPE_TRIANGULAR || shape == SHAPE_ARCSINE);
-	budget_add(b, name, UNCERTAINTY_B, shape, half_width_ns / sqrt(squares_ratio), INFINITY, source);
+	TARE_ASSERT(shape == SHAPE_RECTANGULAR || shape == SHAPE_TRIANGULAR);
+	budget_add(b, name, UNCERTAINTY_B, shape, half_width_ns / sqrt(shape == SHAPE_RECTANGULAR ? 3 : 6), INFINITY,
+		   source);
 	b->terms[b->count - 1].bound_ns = half_width_ns;
 }
 
@@ -73,8 +72,10 @@ const char *uncertainty_type_name(enum uncertainty_type type)
 const char *uncertainty_shape_name(enum uncertainty_shape shape)
 {
 	static const char *const names[] = {
-		[SHAPE_STUDENT] = "Student",       [SHAPE_NORMAL] = "normal",   [SHAPE_RECTANGULAR] = "rectangular",
-		[SHAPE_TRIANGULAR] = "triangular", [SHAPE_ARCSINE] = "arcsine",
+		[SHAPE_STUDENT] = "Student",
+		[SHAPE_NORMAL] = "normal",
+		[SHAPE_RECTANGULAR] = "rectangular",
+		[SHAPE_TRIANGULAR] = "triangular",
 	};
 
 	return names[shape];

@@ -14,7 +14,7 @@
  * the factor is Student's (G.3.2: 2.65 and 5.51 for 5), which goes to 2 and 3 as they grow.
  */
 enum uncertainty_type { UNCERTAINTY_A, UNCERTAINTY_B };
-enum uncertainty_shape { SHAPE_STUDENT, SHAPE_NORMAL, SHAPE_RECTANGULAR, SHAPE_TRIANGULAR, SHAPE_ARCSINE };
+enum uncertainty_shape { SHAPE_STUDENT, SHAPE_NORMAL, SHAPE_RECTANGULAR, SHAPE_TRIANGULAR };
 
 struct budget_term {
 	const char *name; /* "between blocks" */
@@ -37,7 +37,7 @@ struct budget {
 	double expanded_k2_ns, expanded_k3_ns;
 };
 
-/* Texts must outlive the budget. Half-width to standard uncertainty: over sqrt 3, 6 and 2 for rectangular, triangular and arcsine. */
+/* Texts must outlive the budget. Half-width to standard uncertainty: rectangular over sqrt 3, triangular over sqrt 6. */
 void budget_add(struct budget *b, const char *name, enum uncertainty_type type, enum uncertainty_shape shape,
 		double u_ns, double dof, const char *source);
 void budget_add_bound(struct budget *b, const char *name, enum uncertainty_shape shape, double half_width_ns,

@@ -70,8 +70,9 @@ int hierarchy_compute(const struct run_figures *in, double confidence, uint32_t 
 /*
  * Hierarchical bootstrap of the cell figure (Davison and Hinkley 1997, section
  * 3.8): resample restarts, then runs in each. Ends are the percentiles P and 1 - P with
- *     P = Phi(sqrt(n / (n - 1)) z), z the normal quantile of (1 - confidence) / 2, n restarts,
- * which makes up for the narrowness of percentiles from few restarts (after Hesterberg 2015; the source says why so).
+ *     P = Phi(n / (n - 1) z), z the normal quantile of (1 - confidence) / 2, n restarts,
+ * which makes up for the narrowness of percentiles from few restarts (after Hesterberg 2015), and deviations are
+ * shrunk so that the noise of runs is not counted twice; the source says why so.
  * Refused below 6 restarts, where no interval of the median reaches 95 %.
  */
 int hierarchy_bootstrap(const struct run_figures *in, double confidence, uint32_t resamples, uint64_t seed,

@@ -11,20 +11,13 @@
 #include "stats/sort.h"
 
 #define CONFIDENCE 0.95
-#define NORMAL_95  1.959963984540054
+#define RECTANGULAR_95                                                                                                 \
+	(0.95 * 1.7320508075688772) /* 95 % of a rectangular law lie within this many standard deviations */
 
 double net_stamp_bias(double gross_gap_path_ns, double gross_gap_bypass_ns, double tare_gap_path_ns,
 		      double tare_gap_bypass_ns)
 {
 	return fabs((gross_gap_path_ns - gross_gap_bypass_ns) - (tare_gap_path_ns - tare_gap_bypass_ns)) / 2;
-}
-
-double net_resolution_bound(double tick_ns, double bin_share, enum uncertainty_shape *ret_shape)
-{
-	bool dithered = bin_share <= NET_DITHER_SHARE;
-
-	*ret_shape = dithered ? SHAPE_ARCSINE : SHAPE_TRIANGULAR;
-	return dithered ? (1.5 - sqrt(2)) * tick_ns : tick_ns;
 }
 
 /* A block's tare: the mean of both, or the one there is; false without any. */
@@ -49,8 +42,7 @@ static bool block_tare(const struct net_block *b, double *ret_tare)
 static void take_blocks(const struct net_block *blocks, uint32_t count, double *nets, double *gross, double *tares,
 			struct net *n)
 {
-	double drift_sum = 0;
-	uint32_t both = 0;
+	double drift_squares = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct net_block *b = &blocks[i];
@@ -64,8 +56,11 @@ static void take_blocks(const struct net_block *blocks, uint32_t count, double *
 		if ((b->present & NET_BEFORE) && (b->present & NET_AFTER)) {
 			double drift = b->after_ns - b->before_ns;
 
-			drift_sum += drift;
-			both++;
+			double step = drift - n->drift_ns;
+
+			/* Mean and squares around it, running (Welford 1962). */
+			n->drift_ns += step / ++n->two_sided;
+			drift_squares += step * (drift - n->drift_ns);
 			n->drift_max_ns = fabs(drift) > n->drift_max_ns ? fabs(drift) : n->drift_max_ns;
 		} else {
 			n->one_sided++;
@@ -74,7 +69,8 @@ static void take_blocks(const struct net_block *blocks, uint32_t count, double *
 		tares[n->used] = tare;
 		nets[n->used++] = b->gross_ns - tare;
 	}
-	n->drift_ns = both > 0 ? drift_sum / both : 0;
+	if (n->two_sided > 1)
+		n->drift_u_ns = sqrt(drift_squares / (n->two_sided - 1.0) / n->two_sided);
 }
 
 static double deviation(const double *values, uint32_t n)
@@ -90,15 +86,27 @@ static double deviation(const double *values, uint32_t n)
 	return sqrt(squares / (n - 1));
 }
 
-static void add_resolution(struct budget *b, const char *name, double tick_ns, double bin_share)
-{
-	enum uncertainty_shape shape;
-	double bound = net_resolution_bound(tick_ns, bin_share, &shape);
+/* Without a figure of the samples: an interpolated median at its worst, symmetric and without jitter. */
+#define CLOCK_ERROR_WORST 0.12
 
-	if (tick_ns > 0)
-		budget_add_bound(b, name, shape, bound,
-				 shape == SHAPE_ARCSINE ? "clock step, ties spread over it: (3/2 - sqrt 2) steps"
-							: "clock step, no dither seen: a whole step either way");
+static void add_resolution(struct budget *b, const char *name, double tick_ns, double clock)
+{
+	if (tick_ns <= 0)
+		return;
+	if (clock >= 1)
+		budget_add_bound(b, name, SHAPE_TRIANGULAR, tick_ns,
+				 "clock step, its phase not seen to move: a step either way");
+	else
+		budget_add_bound(b, name, SHAPE_RECTANGULAR, (clock > 0 ? clock : CLOCK_ERROR_WORST) * tick_ns,
+				 "clock step, ties spread over it: what interpolation leaves");
+}
+
+/* What of the mean drift is more than the scatter of the tares makes of itself. */
+static double common_drift(const struct net *n)
+{
+	double excess = n->drift_ns * n->drift_ns - n->drift_u_ns * n->drift_u_ns;
+
+	return excess > 0 ? sqrt(excess) : 0;
 }
 
 static void fill_budget(const struct net_conditions *c, struct measured between, struct net *n)
@@ -107,11 +115,11 @@ static void fill_budget(const struct net_conditions *c, struct measured between,
 
 	budget_add(b, "between blocks", UNCERTAINTY_A, SHAPE_STUDENT, between.u, between.dof,
 		   "order-statistic interval of the median of block nets");
-	if (n->used > n->one_sided)
-		budget_add_bound(b, "tare drift", SHAPE_RECTANGULAR, fabs(n->drift_ns) / 2,
-				 "half the mean change from the tare before to the tare after");
-	add_resolution(b, "gross resolution", c->tick_ns, c->gross_bin_share);
-	add_resolution(b, "tare resolution", c->tick_ns, c->tare_bin_share);
+	if (n->two_sided > 1)
+		budget_add_bound(b, "tare drift", SHAPE_RECTANGULAR, common_drift(n) / 2,
+				 "half the mean change from the tare before to the tare after, less its own noise");
+	add_resolution(b, "gross resolution", c->tick_ns, c->gross_clock);
+	add_resolution(b, "tare resolution", c->tick_ns, c->tare_clock);
 	if (c->tsc_u_ppm > 0)
 		budget_add(b, "TSC frequency", UNCERTAINTY_B, SHAPE_NORMAL, fabs(n->figure.value) * c->tsc_u_ppm * 1e-6,
 			   INFINITY, "calibration against CLOCK_MONOTONIC_RAW");
@@ -126,7 +134,7 @@ static void widen(struct net *n, double u_between)
 {
 	double net = n->figure.value;
 	double type_b = n->budget.u_ns * n->budget.u_ns - u_between * u_between;
-	double extra = NORMAL_95 * sqrt(type_b > 0 ? type_b : 0);
+	double extra = RECTANGULAR_95 * sqrt(type_b > 0 ? type_b : 0);
 
 	n->interval.low = net - hypot(net - n->interval.low, extra);
 	n->interval.high = net + hypot(n->interval.high - net, extra);

@@ -35,9 +35,9 @@ struct net_block {
 
 /* What the budget must know of the clock and the receiver; all that is not known is 0. */
 struct net_conditions {
-	double tick_ns;         /* the counter's real step */
-	double gross_bin_share; /* quantile_bin_share() of the samples at the median, 0 to 1: the largest over runs */
-	double tare_bin_share;
+	double tick_ns; /* the counter's real step */
+	double gross_clock; /* quantile_clock_error() at the median, in ticks: the median over runs; 0: the worst with jitter, 0.12 */
+	double tare_clock;
 	double tsc_u_ppm;     /* standard uncertainty of the counter's frequency */
 	double stamp_bias_ns; /* half-width: net_stamp_bias() */
 };
@@ -51,11 +51,13 @@ struct net {
 	struct figure figure;     /* refused without a used block */
 	struct interval order;    /* exact order statistics over block nets; Type A only */
 	struct interval interval; /* the 95 % interval to print: interpolated order statistics over blocks, each side
-				     widened in quadrature by 1.96 times the Type B terms; refused below 6 blocks */
+				     widened in quadrature by 1.65 times the Type B terms (95 % of a rectangular law); refused below 6 blocks */
 	struct budget budget;     /* for "+- U (k=2)"; empty below 6 blocks */
 	double gross_ns, tare_ns; /* medians over used blocks, for the table; their difference is not exactly the net */
 	double block_sd_ns;       /* standard deviation of block nets; 0 for one block */
-	double drift_ns;          /* mean over blocks with both tares of after - before */
+	uint32_t two_sided;       /* used with both tares */
+	double drift_ns;          /* mean over two-sided blocks of after - before */
+	double drift_u_ns;        /* its standard uncertainty; 0 for one block */
 	double drift_max_ns;      /* largest |after - before| */
 };
 
@@ -66,11 +68,12 @@ struct net {
  *
  * Terms of the budget, in this order, each only where its input is there:
  *   between blocks    A  Student, dof used - 1: median_measured() of block nets
- *   tare drift        B  rectangular, half-width |drift_ns| / 2: what a drift that goes the same way in every block
- *                        can leave, were every cell at the same end. Drift that goes either way is
- *                        in the term above, and charging its range again would count it twice.
- *   gross resolution  B  net_resolution_bound() of the gross
- *   tare resolution   B  net_resolution_bound() of the tare
+ *   tare drift        B  rectangular, half-width sqrt(drift_ns^2 - drift_u_ns^2) / 2 (0 if negative): what a drift that goes
+ *                        the same way in every block can leave, were every cell at the same end. Drift
+ *                        that goes either way is in the term above; charging its range again would count it twice.
+ *   gross resolution  B  rectangular, half-width gross_clock ticks; triangular, one tick, where the clock's phase is
+ *                        not seen to move
+ *   tare resolution   B  the same of the tare
  *   TSC frequency     B  normal, |net| tsc_u_ppm 1e-6
  *   stamp bias        B  rectangular, half-width stamp_bias_ns
  */
@@ -85,21 +88,5 @@ int net_compute(const struct net_block *blocks, uint32_t count, const struct net
  */
 double net_stamp_bias(double gross_gap_path_ns, double gross_gap_bypass_ns, double tare_gap_path_ns,
 		      double tare_gap_bypass_ns);
-
-/*
- * Half-width of what the clock's step leaves in one interpolated median of
- * differences of two stamps, and its shape.
- *
- * A true difference (m + f) q, 0 <= f < 1, read by a clock of step q at any phase gives m q in a share 1 - f
- * of the readings and (m + 1) q in the rest. The interpolated median of that is off by
- * q (1 / (2 (1 - f)) - 1/2 - f) for f <= 1/2 (mirrored above), at most (3/2 - sqrt 2) q = 0.086 q, root mean square 0.06 q:
- * like an arcsine law of that half-width. Jitter only makes it less.
- *
- * It needs a phase that moves. Where more than NET_DITHER_SHARE of the readings are in one step, nothing
- * shows that it does, and two single readings are charged: triangular, half-width q.
- */
-#define NET_DITHER_SHARE 0.95
-
-double net_resolution_bound(double tick_ns, double bin_share, enum uncertainty_shape *ret_shape);
 
 #endif

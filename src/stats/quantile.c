@@ -45,11 +45,9 @@ uint64_t quantile_need(double p, double confidence)
 	return n < 1 ? 1 : (uint64_t)n;
 }
 
-/* Between values: where p N falls after `rank` values exactly. */
+/* Between values: where p N falls after `rank` values exactly, and there is another. */
 static struct figure between(const struct sample_set *s, size_t rank)
 {
-	if (rank >= s->finite)
-		return (struct figure){ .state = FIGURE_LOST, .value = INFINITY };
 	double lower = value_at(s, rank - 1), upper = value_at(s, rank);
 
 	if (s->quantum > 0) {
@@ -57,6 +55,62 @@ static struct figure between(const struct sample_set *s, size_t rank)
 		upper = (bin_of(s, rank) - 0.5) * s->quantum;
 	}
 	return figure_number(lower + (upper - lower) / 2);
+}
+
+/* Cumulated counts at the upper edges of bins first .. first + 6, and from them the sharpened ones at first + 1 .. first + 5. */
+struct edges {
+	double first;
+	double c[7], g[7];
+};
+
+static void edges_around(const struct sample_set *s, double bin, struct edges *e)
+{
+	e->first = bin - 4;
+	for (int i = 0; i < 7; i++)
+		e->c[i] = (double)count_below(s, e->first + i + 1);
+	for (int i = 1; i < 6; i++) {
+		double here = e->c[i] - e->c[i - 1], next = e->c[i + 1] - e->c[i];
+		double g = (next - here) / 24;
+
+		g = g > here / 2 ? here / 2 : g < -next / 2 ? -next / 2 : g;
+		e->g[i] = e->c[i] - g;
+	}
+}
+
+static double harmonic(double a, double b)
+{
+	return a > 0 && b > 0 ? 2 * a * b / (a + b) : 0;
+}
+
+/* Where in bin first + i, 0 to 1, the monotone cubic reaches the target. */
+static double place_in_bin(const double *g, int i, double target)
+{
+	double d = g[i] - g[i - 1], low = 0, high = 1;
+	double left = harmonic(g[i - 1] - g[i - 2], d), right = harmonic(d, g[i + 1] - g[i]);
+
+	for (int round = 0; round < 48; round++) {
+		double t = (low + high) / 2, u = 1 - t;
+		double count = g[i - 1] + d * t * t * (3 - 2 * t) + left * t * u * u - right * t * t * u;
+
+		if (count < target)
+			low = t;
+		else
+			high = t;
+	}
+	return (low + high) / 2;
+}
+
+/* The quantile where the target count lies in `bin`, or by sharpening in a neighbour. */
+static double spread_quantile(const struct sample_set *s, double bin, double target)
+{
+	struct edges e;
+
+	edges_around(s, bin, &e);
+	if (target < e.g[3] || target > e.g[4]) {
+		bin += target < e.g[3] ? -1 : 1;
+		edges_around(s, bin, &e);
+	}
+	return (bin - 0.5 + place_in_bin(e.g, 4, target)) * s->quantum;
 }
 
 struct figure quantile_point(const struct sample_set *s, double p)
@@ -71,20 +125,12 @@ struct figure quantile_point(const struct sample_set *s, double p)
 	bool exact = fabs(target - whole) <= WHOLE * (double)sent && whole >= 1;
 	size_t rank = exact ? (size_t)whole : (size_t)floor(target) + 1;
 
-	if (rank > s->finite) {
+	if (rank > s->finite || (exact && rank == s->finite))
 		f = (struct figure){ .state = FIGURE_LOST, .value = INFINITY };
-	} else if (s->quantum > 0) {
-		double bin = bin_of(s, rank - 1);
-		size_t below = count_below(s, bin), here = count_below(s, bin + 1) - below;
-
-		if (exact && rank == below + here)
-			f = between(s, rank);
-		else
-			f = figure_number((bin - 0.5) * s->quantum +
-					  s->quantum * (target - (double)below) / (double)here);
-	} else {
+	else if (s->quantum > 0 && !(exact && bin_of(s, rank) > bin_of(s, rank - 1) + 1))
+		f = figure_number(spread_quantile(s, bin_of(s, rank - 1), target));
+	else
 		f = exact ? between(s, rank) : figure_number(value_at(s, rank - 1));
-	}
 	f.have = sent;
 	f.need = 1;
 	return f;
@@ -237,23 +283,35 @@ double share_within(const struct sample_set *s, double centre, double width)
 			 : (mass_below(s, centre + width, true) - mass_below(s, centre - width, false)) / (double)sent;
 }
 
-double quantile_bin_share(const struct sample_set *s, double p)
+/* Counts by bin, 0 at the bin of the quantile, read between the bins' middles. */
+static double count_at(const double *bins, double x)
+{
+	int i = (int)floor(x);
+
+	return bins[i] + (x - i) * (bins[i + 1] - bins[i]);
+}
+
+double quantile_clock_error(const struct sample_set *s, double p)
 {
 	struct figure f = quantile_point(s, p);
 
-	if (f.state != FIGURE_NUMBER || s->finite == 0)
+	if (f.state != FIGURE_NUMBER || s->finite == 0 || s->quantum <= 0)
 		return 0;
-	if (s->quantum <= 0)
-		return (mass_below(s, f.value, true) - mass_below(s, f.value, false)) / (double)s->finite;
-	/* Between two bins neither holds it; take the fuller, which is what a locked clock would show. */
-	double bin = floor(f.value / s->quantum + 0.5), best = 0;
+	double bin = floor(f.value / s->quantum + 0.5), place = f.value / s->quantum - bin;
+	double bins[5], most = 0, n = (double)s->finite;
 
-	for (double k = bin - 1; k <= bin + 1; k++) {
-		double share = (double)(count_below(s, k + 1) - count_below(s, k)) / (double)s->finite;
-
-		best = share > best ? share : best;
+	for (int i = 0; i < 5; i++) {
+		bins[i] = (double)(count_below(s, bin + i - 1) - count_below(s, bin + i - 2));
+		most = bins[i] > most ? bins[i] : most;
 	}
-	return best;
+	double here = count_at(bins, 2 + place), left = count_at(bins, 1 + place), right = count_at(bins, 3 + place);
+
+	if (most > CLOCK_LOCKED * n || here <= 0)
+		return 1;
+	double together = (bins[2] + (bins[1] > bins[3] ? bins[1] : bins[3])) / n;
+	double error = 0.12 * pow(together, 4) + fmin(0.25, 0.4 * together) * fabs(right - left) / here;
+
+	return error < 1 ? error : 1;
 }
 
 size_t ecdf_points(const struct sample_set *s, size_t max_points, double *ret_x, double *ret_y)
