@@ -192,13 +192,34 @@ static int set_data(struct builder *b, struct rte_swx_pipeline *p)
 #define TEXT_(number) #number
 static const char drop_text[] = "tx " TEXT(SPEC_PORT_DROP), stray_text[] = "tx " TEXT(SPEC_PORT_STRAY);
 
+/* "jmpgt L 5 m.x" as "jmplt L m.x 5": p4c puts constants first too, DPDK wants them second. NULL: nothing to turn. */
+static const char *turn_comparison(struct builder *b, const struct spec_instruction *item)
+{
+	static const char *const turned[][2] = {
+		{ "jmpeq", "jmpeq" }, { "jmpneq", "jmpneq" }, { "jmpgt", "jmplt" }, { "jmplt", "jmpgt" }
+	};
+	char first[RTE_SWX_INSTRUCTION_SIZE], second[RTE_SWX_INSTRUCTION_SIZE];
+	uint64_t number;
+
+	/* Sizes were checked before: an operand is shorter than its instruction. */
+	if (!item->target || sscanf(item->text, "%*s %*s %255s %255s", first, second) != 2 ||
+	    !spec_number(first, &number) || spec_number(second, &number))
+		return NULL;
+	for (size_t i = 0; i < sizeof(turned) / sizeof(turned[0]); i++)
+		if (strcmp(turned[i][0], item->opcode) == 0)
+			return arena_printf(&b->arena, "%s %s %s %s", turned[i][1], item->target, second, first);
+	return NULL;
+}
+
 static const char *instruction_text(struct builder *b, const struct spec_instruction *item, const char *label)
 {
-	const char *text = item->text;
+	const char *text = turn_comparison(b, item);
 
 	/* DPDK's own drop frees the frame as its kind of buffer, which ours is not. */
 	if (strcmp(item->opcode, "drop") == 0)
 		text = drop_text;
+	if (!text)
+		text = item->text;
 	return label ? arena_printf(&b->arena, "%s : %s", label, text) : arena_strdup(&b->arena, text);
 }
 
@@ -214,7 +235,7 @@ static uint32_t find_refused(struct builder *b, const struct spec_code *code, co
 	for (uint32_t i = 0; i < code->count; i++) {
 		const struct spec_instruction *item = &code->items[i];
 		struct rte_swx_pipeline *p = NULL;
-		const char *lines[3], *text = item->text;
+		const char *lines[3], *text = instruction_text(b, item, NULL);
 		struct err ignored;
 		struct err *kept = b->err;
 		uint32_t n = 0;
@@ -231,6 +252,8 @@ static uint32_t find_refused(struct builder *b, const struct spec_code *code, co
 		lines[n++] = item->target ? arena_printf(&b->arena, "%s : %s", item->target, action ? "return" : "drop")
 			     : action     ? "return"
 					  : "drop";
+		if (!text || !lines[n - 1])
+			return 0;
 		b->err = &ignored;
 		if (rte_swx_pipeline_config(&p, "tare-refused", -1) == 0 && set_ports(b, p) == 0 &&
 		    set_data(b, p) == 0) {
@@ -243,7 +266,7 @@ static uint32_t find_refused(struct builder *b, const struct spec_code *code, co
 		b->err = kept;
 		rte_swx_pipeline_free(p);
 		if (rc) {
-			*ret_text = text;
+			*ret_text = item->text;
 			return item->line;
 		}
 	}

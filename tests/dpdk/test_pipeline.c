@@ -427,6 +427,31 @@ static void own_program_with_entries(void **state)
 	bed_close(&b);
 }
 
+/* DPDK compares a field with a constant, not a constant with a field; p4c writes both. */
+static void comparisons_are_turned(void **state)
+{
+	static const char *const stay[] = { "jmpeq OUT 0x800 h.e.type", "jmpneq OUT 0x801 h.e.type",
+					    "jmpgt OUT 0x801 h.e.type", "jmplt OUT 0x7ff h.e.type" };
+	static const char *const go[] = { "jmpeq OUT 0x801 h.e.type", "jmpneq OUT 0x800 h.e.type",
+					  "jmpgt OUT 0x800 h.e.type", "jmplt OUT 0x800 h.e.type" };
+	char apply[256];
+	struct bed b;
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		bool out = i < 4;
+
+		snprintf(apply, sizeof(apply),
+			 "rx m.in\nmov m.out 1\nextract h.e\n%s\nmov m.out 2\nOUT : emit h.e\ntx m.out\n",
+			 out ? stay[i] : go[i - 4]);
+		write_program("turned", apply, NULL);
+		if (open_own(&b, "turned.spec"))
+			fail_msg("%s", b.err.message);
+		expect(&b, probe, FRAME_BYTES, probe, out ? FRAME_BYTES : 0);
+		bed_close(&b);
+	}
+}
+
 /* DPDK extracts without looking at the length: a cut frame must do no harm. */
 static void cut_frames_do_no_harm(void **state)
 {
@@ -492,8 +517,8 @@ static void bad_programs_are_refused_by_line(void **state)
 	/* DPDK's own refusals, with the line found. */
 	refuse_apply("rx m.in\nmov m.nothing 1\ntx m.out\n",
 		     "bad.spec:36: DPDK refuses \"mov m.nothing 1\": Invalid argument");
-	refuse_apply("rx m.in\njmpeq B 1 m.out\nB : mov m.out 1\ntx m.out\n",
-		     "bad.spec:36: DPDK refuses \"jmpeq B 1 m.out\": Invalid argument");
+	refuse_apply("rx m.in\njmpeq B 1 2\nB : mov m.out 1\ntx m.out\n",
+		     "bad.spec:36: DPDK refuses \"jmpeq B 1 2\": Invalid argument");
 	refuse_apply("mov m.out 1\nrx m.in\ntx m.out\n", "DPDK refuses");
 	refused("nowhere.spec", "nowhere.spec: No such file or directory");
 }
@@ -557,6 +582,7 @@ int main(void)
 		cmocka_unit_test(restarts_are_anew),
 		cmocka_unit_test(description_names_everything),
 		cmocka_unit_test(own_program_with_entries),
+		cmocka_unit_test(comparisons_are_turned),
 		cmocka_unit_test(cut_frames_do_no_harm),
 		cmocka_unit_test(endless_program_is_given_up),
 		cmocka_unit_test(bad_programs_are_refused_by_line),
