@@ -22,6 +22,13 @@
 
 enum { ATTEMPTS = 8 };
 
+/* A sanitizer's checks stand between emission and stamp. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LIMIT_NS 100
+#else
+#define LIMIT_NS 10
+#endif
+
 static struct tsc tsc;
 
 static struct stream *stream_of(uint32_t count, uint64_t rate_pps, uint32_t frame_bytes)
@@ -247,6 +254,13 @@ static void faults_and_ledger_agree(void **state)
 	stream_destroy(stream);
 }
 
+static int cpus_allowed(void)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -287,16 +301,55 @@ static void recorded_truth_is_recovered(void **state)
 		double off = INFINITY;
 		uint32_t good = 0;
 
-		for (int attempt = 0; attempt < ATTEMPTS && (fabs(off) > 10 || good < 1000); attempt++) {
+		for (int attempt = 0; attempt < ATTEMPTS && (fabs(off) > LIMIT_NS || good < 1000); attempt++) {
 			config.run = (uint32_t)attempt;
 			run(&config, pairs);
 			off = error_ns(pairs, 2000, &good);
 		}
 		print_message("%s: error %.1f ns, %u of 2000 good\n", programs[k], off, good);
-		assert_true(fabs(off) <= 10);
+		assert_true(fabs(off) <= LIMIT_NS);
 		assert_true(good >= 1000);
 		card->ops->close(card);
 	}
+	free(pairs);
+	stream_destroy(stream);
+}
+
+/* Counts only: what two cores of a shared machine measure is for the bench. */
+static void two_cores_lose_nothing(void **state)
+{
+	static const char *const faults[] = { "loss", "2%", "duplicates", "2%", NULL };
+	struct stream *stream = stream_of(2000, 20000, 256);
+	struct pair *pairs = pairs_of(stream);
+	struct target *card = card_of("forward", stream, 1, 3, faults);
+	struct differential_config config = config_of(card, stream);
+	struct run_record record;
+	uint64_t lost = 0, duplicates = 0;
+
+	(void)state;
+	if (cpus_allowed() < 2) {
+		print_message("needs a second CPU\n");
+		skip();
+	}
+	config.cores = 2;
+	config.warm_train = 1;
+	config.deadline_ns = 1000000000; /* a core may be away for long */
+	record = run(&config, pairs);
+	assert_string_equal(record.invalid, "");
+	for (uint32_t i = 0; i < 2000; i++) {
+		unsigned f = card_faults(card, 2 * i + 1);
+
+		lost += ((f | f >> 8) & CARD_LOST) != 0;
+		duplicates += ((f & CARD_DUPLICATED) != 0) + ((f >> 8 & CARD_DUPLICATED) != 0);
+		assert_true(pairs[i].truth_ticks == card->ops->truth(card, 2 * i + 1));
+	}
+	assert_int_equal(record.ledger.fate[FATE_LOST], lost);
+	assert_int_equal(record.ledger.fate[FATE_MATCHED], 2000 - lost);
+	assert_int_equal(record.ledger.duplicates, duplicates);
+	assert_int_not_equal(record.core_send, record.core_receive);
+	assert_true(record.blocks_near + record.blocks_far > 0);
+	assert_true(record.pingpong_p50_ns > 0);
+	card->ops->close(card);
 	free(pairs);
 	stream_destroy(stream);
 }
@@ -311,12 +364,12 @@ static void a_bias_of_the_receiver_shows(void **state)
 	uint32_t good = 0;
 
 	(void)state;
-	config.faults.path_bias_ns = 100;
-	for (int attempt = 0; attempt < ATTEMPTS && (fabs(off - 100) > 10 || good < 500); attempt++) {
+	config.faults.path_bias_ns = 1000;
+	for (int attempt = 0; attempt < ATTEMPTS && (fabs(off - 1000) > LIMIT_NS || good < 500); attempt++) {
 		run(&config, pairs);
 		off = error_ns(pairs, 1000, &good);
 	}
-	assert_true(fabs(off - 100) <= 10);
+	assert_true(fabs(off - 1000) <= LIMIT_NS);
 	card->ops->close(card);
 	free(pairs);
 	stream_destroy(stream);
@@ -487,6 +540,7 @@ int main(void)
 		cmocka_unit_test(runs_follow_one_another),
 		cmocka_unit_test(faults_and_ledger_agree),
 		cmocka_unit_test(recorded_truth_is_recovered),
+		cmocka_unit_test(two_cores_lose_nothing),
 		cmocka_unit_test(a_bias_of_the_receiver_shows),
 		cmocka_unit_test(a_forgetful_matcher_is_found_out),
 		cmocka_unit_test(an_interrupt_ends_a_run_whole),
