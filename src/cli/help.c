@@ -16,9 +16,9 @@ static size_t columns(const char *text, size_t bytes)
 	return n;
 }
 
-void wrap_write(FILE *out, const char *text, unsigned indent, unsigned width)
+/* `at`: the column where the cursor is, 0 for the start of a line. */
+static void wrap_from(FILE *out, const char *text, size_t at, unsigned indent, unsigned width)
 {
-	size_t at = 0;
 
 	for (;;) {
 		size_t gap = strspn(text, " \n"), word, wide;
@@ -33,33 +33,44 @@ void wrap_write(FILE *out, const char *text, unsigned indent, unsigned width)
 		}
 		if (word == 0)
 			return;
-		fprintf(out, "%*s%.*s", at ? 1 : (int)indent, "", (int)word, text);
-		at = (at ? at + 1 : indent) + wide;
+		fprintf(out, "%*s%.*s", at == 0 ? (int)indent : at > indent, "", (int)word, text);
+		at = (at == 0 ? indent : at + (at > indent)) + wide;
 		text += word;
 	}
 }
 
-static void option_write(FILE *out, const struct setting *s)
+void wrap_write(FILE *out, const char *text, unsigned indent, unsigned width)
 {
-	const char *value = option_value_name(s);
-	char left[80], right[320];
-	size_t n;
+	wrap_from(out, text, 0, indent, width);
+}
 
-	snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", s->short_name ? '-' : ' ',
-		 s->short_name ? s->short_name : ' ', s->short_name ? ',' : ' ', s->name, value ? "=" : "",
-		 value ? value : "");
-	n = (size_t)snprintf(right, sizeof(right), "%s", s->help);
+void setting_write(FILE *out, const char *left, unsigned column, const struct setting *s)
+{
+	char right[640];
+	size_t n = (size_t)snprintf(right, sizeof(right), "%s", s->help);
+
 	if (s->type == SETTING_CHOICE)
 		for (unsigned i = 0; s->choices[i] && n < sizeof(right); i++)
 			n += (size_t)snprintf(right + n, sizeof(right) - n, "%s%s", i ? ", " : ": ", s->choices[i]);
 	if (s->fallback && s->type != SETTING_FLAG && n < sizeof(right))
 		snprintf(right + n, sizeof(right) - n, " (default %s)", s->fallback);
-	if (strlen(left) > OPTION_COLUMN - 2) {
-		fprintf(out, "%s\n%*s", left, OPTION_COLUMN, "");
-	} else {
-		fprintf(out, "%-*s", OPTION_COLUMN, left);
-	}
-	fprintf(out, "%s\n", right);
+	fputs(left, out);
+	if (strlen(left) + 2 > column)
+		fprintf(out, "\n%*s", (int)column, "");
+	else
+		fprintf(out, "%*s", (int)(column - strlen(left)), "");
+	wrap_from(out, right, column, column, WIDTH + 20);
+}
+
+static void option_write(FILE *out, const struct setting *s)
+{
+	const char *value = option_value_name(s);
+	char left[80];
+
+	snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", s->short_name ? '-' : ' ',
+		 s->short_name ? s->short_name : ' ', s->short_name ? ',' : ' ', s->name, value ? "=" : "",
+		 value ? value : "");
+	setting_write(out, left, OPTION_COLUMN, s);
 }
 
 static void options_write(FILE *out, const struct setting *table, bool json)

@@ -21,4 +21,13 @@ void version_write(FILE *out);
 /* Text wrapped to `width` columns after `indent` spaces; paragraphs are kept. Columns count characters. */
 void wrap_write(FILE *out, const char *text, unsigned indent, unsigned width);
 
+/* A row of a table: `left`, and from `column` on what it is, its choices and its default. */
+void setting_write(FILE *out, const char *left, unsigned column, const struct setting *s);
+
+/* Text with what troff would take for itself made harmless; the head and the foot of a page. */
+void roff_text(FILE *out, const char *text);
+void roff_heading(FILE *out, const char *name, unsigned section, const char *summary);
+/* A table as tagged paragraphs; `dashes`: as options, with "json" only where the verb knows it. */
+void roff_settings(FILE *out, const struct setting *table, bool dashes, bool json);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/plan_check.h"
 
 void message(const char *fmt, ...)
 {
@@ -29,7 +30,7 @@ static void log_line(void *context, enum log_level level, const char *text)
 }
 
 /*
- * What the build asks for, and no user: `--man [VERB]`, `--completion SHELL`.
+ * What the build asks for, and no user: `--man [VERB]`, `--man plan-file`, `--completion SHELL`.
  * -1: something else.
  */
 static int generate(int argc, char **argv)
@@ -38,6 +39,10 @@ static int generate(int argc, char **argv)
 
 	if (argc >= 2 && strcmp(argv[1], "--man") == 0 && (argc == 2 || (argc == 3 && verb))) {
 		man_write(stdout, verb);
+		return 0;
+	}
+	if (argc == 3 && strcmp(argv[1], "--man") == 0 && strcmp(argv[2], "plan-file") == 0) {
+		plan_keys_man_write(stdout);
 		return 0;
 	}
 	if (argc == 3 && strcmp(argv[1], "--completion") == 0)

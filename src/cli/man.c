@@ -8,7 +8,7 @@
 #include "observe/build.h"
 
 /* Text with roff's own characters made harmless. */
-static void roff_text(FILE *out, const char *text)
+void roff_text(FILE *out, const char *text)
 {
 	bool line_start = true;
 
@@ -42,7 +42,7 @@ static void roff_paragraphs(FILE *out, const char *text)
 	}
 }
 
-static void roff_options(FILE *out, const struct setting *table, bool json)
+void roff_settings(FILE *out, const struct setting *table, bool dashes, bool json)
 {
 	for (const struct setting *s = table; s->name; s++) {
 		const char *value = option_value_name(s);
@@ -50,12 +50,13 @@ static void roff_options(FILE *out, const struct setting *table, bool json)
 		if (!json && strcmp(s->name, "json") == 0)
 			continue;
 		fputs(".TP\n.B ", out);
-		if (s->short_name)
+		if (dashes && s->short_name)
 			fprintf(out, "\\-%c, ", s->short_name);
-		fputs("\\-\\-", out);
+		if (dashes)
+			fputs("\\-\\-", out);
 		roff_text(out, s->name);
 		if (value)
-			fprintf(out, "=\\fI%s\\fP", value);
+			fprintf(out, "%s\\fI%s\\fP", dashes ? "=" : ": ", value);
 		fputc('\n', out);
 		roff_text(out, s->help);
 		for (unsigned i = 0; s->type == SETTING_CHOICE && s->choices[i]; i++) {
@@ -71,7 +72,7 @@ static void roff_options(FILE *out, const struct setting *table, bool json)
 	}
 }
 
-static void roff_heading(FILE *out, const char *name, const char *summary)
+void roff_heading(FILE *out, const char *name, unsigned section, const char *summary)
 {
 	fputs(".TH TARE", out);
 	if (name) {
@@ -79,8 +80,8 @@ static void roff_heading(FILE *out, const char *name, const char *summary)
 		for (const char *p = name; *p; p++)
 			fputc(toupper((unsigned char)*p), out);
 	}
-	fprintf(out, " 1 \"\" \"tare %s\" \"Tare\"\n.SH NAME\ntare%s%s \\- ", build_version(), name ? "\\-" : "",
-		name ? name : "");
+	fprintf(out, " %u \"\" \"tare %s\" \"Tare\"\n.SH NAME\ntare%s%s \\- ", section, build_version(),
+		name ? "\\-" : "", name ? name : "");
 	roff_text(out, summary);
 	fputc('\n', out);
 }
@@ -98,7 +99,7 @@ static void roff_status(FILE *out)
 
 static void man_tare(FILE *out)
 {
-	roff_heading(out, NULL, "measure what a P4 pipeline costs, and prove the number");
+	roff_heading(out, NULL, 1, "measure what a P4 pipeline costs, and prove the number");
 	fputs(".SH SYNOPSIS\n.B tare\n.I VERB\n[\\fIOPTION\\fP...] [\\fIARGUMENT\\fP...]\n.SH DESCRIPTION\n"
 	      "Tare takes a plan, runs it on a target, and answers with a figure, its uncertainty, and the record of "
 	      "how\n"
@@ -110,7 +111,7 @@ static void man_tare(FILE *out)
 		fprintf(out, "; see\n.BR tare\\-%s (1)\n", (*v)->name);
 	}
 	fputs(".SH OPTIONS\n", out);
-	roff_options(out, global_options, true);
+	roff_settings(out, global_options, true, true);
 	fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours when set and not empty\n", out);
 	roff_status(out);
 }
@@ -121,14 +122,14 @@ void man_write(FILE *out, const struct verb *verb)
 		man_tare(out);
 		return;
 	}
-	roff_heading(out, verb->name, verb->summary);
+	roff_heading(out, verb->name, 1, verb->summary);
 	fprintf(out, ".SH SYNOPSIS\n.B tare %s\n[\\fIOPTION\\fP...] \\fI%s\\fP\n.SH DESCRIPTION\n", verb->name,
 		verb->arguments);
 	roff_paragraphs(out, verb->description[0] ? verb->description : verb->summary);
 	fputs(".SH OPTIONS\n", out);
 	if (verb->options)
-		roff_options(out, verb->options, true);
-	roff_options(out, global_options, verb->json);
+		roff_settings(out, verb->options, true, true);
+	roff_settings(out, global_options, true, verb->json);
 	roff_status(out);
 	fputs(".SH SEE ALSO\n.BR tare (1)\n", out);
 }

@@ -15,11 +15,19 @@ const struct setting global_options[] = {
 	{ .name = "quiet", .short_name = 'q', .type = SETTING_FLAG, .help = "results and errors only" },
 	{ .name = "verbose", .short_name = 'v', .type = SETTING_FLAG, .help = "say more" },
 	{ .name = "json", .type = SETTING_FLAG, .help = "data as JSON on the standard output" },
-	{ .name = "no-color", .type = SETTING_FLAG, .help = "no colours, also when NO_COLOR is set" },
+	{ .name = "no-color", .type = SETTING_FLAG, .help = "no colours; NO_COLOR in the environment says the same" },
 	{ .name = NULL },
 };
 
 static const struct setting no_options[] = { { .name = NULL } };
+
+const struct verb *verb_find(const char *name)
+{
+	for (const struct verb *const *v = verbs; *v; v++)
+		if (strcmp((*v)->name, name) == 0)
+			return *v;
+	return NULL;
+}
 
 struct reader {
 	char *const *next; /* the argument to be read, NULL at the end */

@@ -24,6 +24,10 @@ int plan_json_write(FILE *out, const struct plan *plan, struct err *err);
 /* The document of a plan that is wrong: its problems, or *err where it could not be read. */
 int plan_problems_json_write(FILE *out, const char *path, const struct plan_problems *problems, const struct err *why);
 
+/* All that may stand in a plan, from the tables that read it: for people, and as a page for man(5). */
+void plan_keys_write(FILE *out);
+void plan_keys_man_write(FILE *out);
+
 /* "1 h 12 min", "41.5 s", "350 ms": for people. Returns buf. */
 const char *duration_text(int64_t ns, char *buf, size_t size_bytes);
 

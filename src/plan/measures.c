@@ -23,6 +23,11 @@ const char *measure_name(enum measure measure)
 	return measure < MEASURES ? measure_kinds[measure].name : "?";
 }
 
+const struct setting *measure_probes(enum measure measure)
+{
+	return measure < MEASURES ? measure_kinds[measure].probes : NULL;
+}
+
 bool measure_find(const char *name, enum measure *ret_measure)
 {
 	for (int i = 0; i < MEASURES; i++) {

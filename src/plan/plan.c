@@ -10,7 +10,7 @@
 
 const struct setting plan_settings[] = {
 	{ .name = "name", .type = SETTING_TEXT, .help = "of the campaign: letters, digits, '-', '_' and '.'" },
-	{ .name = "measure", .type = SETTING_TEXT, .help = "what is measured" },
+	{ .name = "measure", .type = SETTING_TEXT, .help = "what is measured, such as differential" },
 	{ .name = "seed",
 	  .type = SETTING_QUANTITY,
 	  .dim = QUANTITY_COUNT,

@@ -128,6 +128,8 @@ struct cell_setup {
 int plan_cell_setup(const struct plan *plan, const struct cell *cell, struct arena *arena, struct cell_setup *ret);
 
 const char *measure_name(enum measure measure);
+/* The settings of its probes: section; NULL: this build cannot measure it yet. */
+const struct setting *measure_probes(enum measure measure);
 bool measure_find(const char *name, enum measure *ret_measure);
 
 #endif
