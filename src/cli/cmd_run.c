@@ -118,13 +118,14 @@ static int finish(const struct invocation *inv, const char *dir, const struct ca
 	return c->failed || c->invalid_runs ? ERR_RESULT : 0;
 }
 
-/* What went wrong, and that nothing recorded is lost. */
-static int explain(const struct invocation *inv, const char *dir, const struct campaign_counts *c, struct err *err)
+/* What went wrong, and for an interruption how to go on. */
+static int explain(const struct invocation *inv, const char *dir, const struct campaign_counts *c,
+		   const struct err *why, struct err *err)
 {
 	char command[512];
 
-	if (err->kind != ERR_INTERRUPTED)
-		return -err->code;
+	if (why->kind != ERR_INTERRUPTED)
+		return err_set(err, why->kind, why->code, "%s", why->message);
 	resume_command(inv, "", command, sizeof(command));
 	return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted: %u of %u restarts are in %s; '%s' goes on from there",
 		       c->done, c->turns, dir, command);
@@ -183,9 +184,7 @@ static int run_plan(const struct invocation *inv, const struct plan *plan, struc
 		return r;
 	r = run_campaign(inv, plan, dir, &counts, &why);
 	if (r < 0) {
-		if (err)
-			*err = why;
-		r = explain(inv, dir, &counts, err);
+		r = explain(inv, dir, &counts, &why, err);
 		if (!settings_text(&inv->options, "output"))
 			rmdir(results); /* made for nothing? refuses unless empty */
 	} else {

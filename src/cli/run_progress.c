@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "cli/plan_check.h"
-
-enum { BAR_CELLS = 24, PLAIN_EVERY_S = 10, LINE_BYTES = 512 };
+enum { BAR_CELLS = 16, PLAIN_EVERY_S = 10, LINE_BYTES = 512 };
 
 void run_progress_init(struct run_progress *p, const struct plan *plan, FILE *out, bool bar, unsigned width, bool quiet)
 {
@@ -28,35 +26,48 @@ void run_progress_clear(struct run_progress *p)
 	p->drawn = false;
 }
 
-/* "program=forward, restart 3 of 6, run 4 of 10; 1 min 12 s, about 3 min 40 s left" */
+/* "0:07", "12:40", "3:05:00" */
+static void clock_text(int64_t ns, char *text, size_t size_bytes)
+{
+	long long s = ns / 1000000000;
+
+	if (s >= 3600)
+		snprintf(text, size_bytes, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+	else
+		snprintf(text, size_bytes, "%lld:%02lld", s / 60, s % 60);
+}
+
+/* "12/36  1:12, about 3:40 left  program=forward, restart 3 of 6, run 4 of 10": what may be cut off stands last */
 static void describe(const struct run_progress *p, const struct campaign_progress *now, char *text, size_t size_bytes)
 {
-	char elapsed[32], left[32], rest[48] = "";
+	const struct campaign_counts *c = &now->counts;
 	/* a tare has two restarts in each block */
 	uint32_t restarts = now->cell && now->cell->is_tare ? 2 * p->restarts : p->restarts;
+	char elapsed[32], left[32], rest[64] = "", where[LINE_BYTES / 2] = "";
 
-	if (now->remaining_ns > 0)
-		snprintf(rest, sizeof(rest), ", about %s left", duration_text(now->remaining_ns, left, sizeof(left)));
-	duration_text(now->elapsed_ns, elapsed, sizeof(elapsed));
+	clock_text(now->elapsed_ns, elapsed, sizeof(elapsed));
+	if (now->remaining_ns > 0) {
+		/* up, so that it does not say 0:00 while there is something left */
+		clock_text(now->remaining_ns + 999999999, left, sizeof(left));
+		snprintf(rest, sizeof(rest), ", about %s left", left);
+	}
 	if (now->cell)
-		snprintf(text, size_bytes, "%s, restart %u of %u, run %u of %u; %s%s", now->cell->label,
-			 now->turn->restart + 1, restarts, now->run, p->runs, elapsed, rest);
-	else
-		snprintf(text, size_bytes, "%s%s", elapsed, rest);
+		snprintf(where, sizeof(where), "  %s, restart %u of %u, run %u of %u", now->cell->label,
+			 now->turn->restart + 1, restarts, now->run, p->runs);
+	snprintf(text, size_bytes, "%u/%u  %s%s%s", c->done + c->failed, c->turns, elapsed, rest, where);
 }
 
 static void draw_bar(struct run_progress *p, const struct campaign_progress *now)
 {
 	const struct campaign_counts *c = &now->counts;
-	uint32_t over = c->done + c->failed;
-	unsigned full = c->turns ? (unsigned)((uint64_t)over * BAR_CELLS / c->turns) : 0;
+	unsigned full = c->turns ? (unsigned)((uint64_t)(c->done + c->failed) * BAR_CELLS / c->turns) : 0;
 	char text[LINE_BYTES], line[LINE_BYTES + 64], bar[BAR_CELLS + 1];
 
 	memset(bar, '-', BAR_CELLS);
 	memset(bar, '#', full);
 	bar[BAR_CELLS] = '\0';
 	describe(p, now, text, sizeof(text));
-	snprintf(line, sizeof(line), "[%s] %u/%u  %s", bar, over, c->turns, text);
+	snprintf(line, sizeof(line), "[%s] %s", bar, text);
 	/* cut rather than wrapped: a wrapped line cannot be drawn over */
 	fprintf(p->out, "\r\033[K%.*s", p->width > 1 ? (int)p->width - 1 : 79, line);
 	fflush(p->out);
@@ -76,7 +87,7 @@ static void print_plain(struct run_progress *p, const struct campaign_progress *
 		return;
 	p->last_ns = now->elapsed_ns;
 	describe(p, now, text, sizeof(text));
-	fprintf(p->out, "%u/%u  %s\n", over, c->turns, text);
+	fprintf(p->out, "%s\n", text);
 	fflush(p->out);
 }
 

@@ -105,7 +105,7 @@ static int make_array(struct reader *r, const char *count_sql, size_t size_bytes
 static int campaign_row(struct reader *r, uint32_t row, void *context)
 {
 	struct stored_campaign *c = context;
-	const char *hash, *seed, *measure;
+	const char *hash = "", *seed = "", *measure = "";
 	int status;
 
 	if (row > 0)
@@ -117,6 +117,7 @@ static int campaign_row(struct reader *r, uint32_t row, void *context)
 	    (status = need_number(r, 7, UINT32_MAX, "the number of runs", &c->runs)) < 0 ||
 	    (status = need_text(r, 8, &c->target_kind)) < 0 || (status = need_text(r, 9, &c->tare_version)) < 0)
 		return status;
+	TARE_ASSERT(hash && seed && measure);
 	c->plan_hash = strtoull(hash, NULL, 16);
 	c->seed = strtoull(seed, NULL, 10);
 	c->created_utc_ns = sqlite3_column_int64(r->stmt, 10);
@@ -126,7 +127,7 @@ static int campaign_row(struct reader *r, uint32_t row, void *context)
 static int axis_row(struct reader *r, uint32_t row, void *context)
 {
 	struct stored_campaign *c = context;
-	uint32_t id;
+	uint32_t id = 0;
 	int status = need_number(r, 0, c->axis_count, "an axis", &id);
 
 	if (status == 0 && id != row)
@@ -137,7 +138,7 @@ static int axis_row(struct reader *r, uint32_t row, void *context)
 static int cell_row(struct reader *r, uint32_t row, void *context)
 {
 	struct stored_campaign *c = context;
-	uint32_t id;
+	uint32_t id = 0;
 	int status = need_number(r, 0, c->cell_count, "a cell", &id);
 
 	if (status == 0 && id != row)
@@ -157,7 +158,7 @@ static int cell_row(struct reader *r, uint32_t row, void *context)
 static int value_row(struct reader *r, uint32_t row, void *context)
 {
 	struct stored_campaign *c = context;
-	uint32_t cell, axis;
+	uint32_t cell = 0, axis = 0;
 	int status;
 
 	(void)row;
@@ -171,7 +172,7 @@ static int turn_row(struct reader *r, uint32_t row, void *context)
 {
 	struct stored_campaign *c = context;
 	struct turn *turn;
-	uint32_t id;
+	uint32_t id = 0;
 	int status = need_number(r, 0, c->turn_count, "a turn", &id);
 
 	if (status == 0 && id != row)
@@ -188,7 +189,7 @@ static int turn_row(struct reader *r, uint32_t row, void *context)
 static int state_row(struct reader *r, uint32_t row, void *context)
 {
 	struct stored_campaign *c = context;
-	uint32_t turn;
+	uint32_t turn = 0;
 	int status = need_number(r, 0, c->turn_count, "the turn of a restart", &turn);
 
 	(void)row;

@@ -129,7 +129,7 @@ static int pragma_number(struct store *store, const char *sql, int64_t *ret, str
 
 int store_check_identity(struct store *store, struct err *err)
 {
-	int64_t application, schema;
+	int64_t application = 0, schema = 0;
 	int r;
 
 	r = pragma_number(store, "PRAGMA application_id", &application, err);
@@ -158,7 +158,7 @@ int store_check_identity(struct store *store, struct err *err)
  */
 static int check_length(struct store *store, struct err *err)
 {
-	unsigned char head[100];
+	unsigned char head[100] = { 0 };
 	char *wal = NULL;
 	struct stat file, log;
 	ssize_t n = 0;

@@ -63,7 +63,7 @@ while [ $i -lt "$kills" ]; do
 	*) fail "run ended with $status: $(cat out)" ;;
 	esac
 	check
-	[ "$there" -ge $before ] || fail "kill $i: $before restarts were there, $there are"
+	[ "$there" -ge "$before" ] || fail "kill $i: $before restarts were there, $there are"
 	before=$there
 	[ $((i % 3)) -eq 0 ] && { "$tare" clean campaign >/dev/null || fail "clean failed"; check; }
 done
