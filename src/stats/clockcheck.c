@@ -101,14 +101,22 @@ static unsigned populated(const struct place *p, size_t count, double q)
 	return found;
 }
 
-/* Some of the gaps over 2 units between neighbouring places, from the smallest to the median. */
-static size_t gaps_of(const struct place *p, size_t count, double *work, double *ret)
+/*
+ * Some of the gaps over 2 units between neighbouring places of at least this
+ * weight, from the smallest to the median.
+ */
+static size_t gaps_of(const struct place *p, size_t count, double weight, double *work, double *ret)
 {
+	double last = NAN;
 	size_t gaps = 0, taken = 0;
 
-	for (size_t i = 1; i < count; i++)
-		if (p[i].value - p[i - 1].value > 2)
-			work[gaps++] = p[i].value - p[i - 1].value;
+	for (size_t i = 0; i < count; i++) {
+		if (p[i].weight < weight)
+			continue;
+		if (p[i].value - last > 2)
+			work[gaps++] = p[i].value - last;
+		last = p[i].value;
+	}
 	sort_double(work, gaps);
 	for (size_t k = 0; k < GAPS_TRIED && gaps > 0; k++) {
 		double gap = work[k * (gaps - 1) / (2 * (GAPS_TRIED - 1))];
@@ -119,22 +127,30 @@ static size_t gaps_of(const struct place *p, size_t count, double *work, double 
 	return taken;
 }
 
-static void find_quantum(const struct place *p, size_t count, double centre, double *work, struct quantum_check *c)
+static void try_gaps(const struct place *p, size_t count, double centre, const double *gaps, size_t gap_count,
+		     struct quantum_check *c)
 {
-	double gaps[GAPS_TRIED];
-	size_t gap_count = gaps_of(p, count, work, gaps);
-
 	for (size_t g = 0; g < gap_count; g++)
 		for (int fraction = 1; fraction <= FRACTIONS && gaps[g] / fraction > 2; fraction++) {
 			double r, q = refine(p, count, centre, gaps[g] / fraction, &r);
 			bool stands = r >= QUANTUM_RESULTANT && q > 2 && populated(p, count, q) >= 3;
 
-			if (stands && q > c->quantum * 1.01) {
+			if (stands && q > c->quantum * 1.01)
 				*c = (struct quantum_check){ true, q, r };
-			} else if (!c->found && r > c->resultant) {
+			else if (!c->found && r > c->resultant)
 				c->resultant = r;
-			}
 		}
+}
+
+/* Gaps between all places, and between those of more than half the mean weight: strays do not cut the grid's own. */
+static void find_quantum(const struct place *p, size_t count, double centre, double *work, struct quantum_check *c)
+{
+	double gaps[GAPS_TRIED], total = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += p[i].weight;
+	try_gaps(p, count, centre, gaps, gaps_of(p, count, 0, work, gaps), c);
+	try_gaps(p, count, centre, gaps, gaps_of(p, count, total / (double)count / 2, work, gaps), c);
 }
 
 int check_quantum(const int64_t *sorted, size_t count, struct quantum_check *ret)

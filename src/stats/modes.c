@@ -118,7 +118,7 @@ static double shallowness(const struct density *d, const struct peak *peaks, uin
 	double depth = valley / lower / MODES_VALLEY;
 	double sigma = sqrt(2) * (sqrt(lower) - sqrt(valley));
 
-	return sigma < MODES_SIGMA ? 1 + depth : depth;
+	return sigma < MODES_SIGMA ? 2 + depth : depth;
 }
 
 static uint32_t merge_shallow(const struct density *d, struct peak *peaks, uint32_t count)
