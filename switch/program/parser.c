@@ -276,7 +276,7 @@ static int load_select(struct states *s, uint32_t index, const json_t *state, co
 		sel.words += slots_for(v.bits);
 		total_bits += v.bits;
 	}
-	if (total_bits > SLOTS_A_VALUE_MOST * 64)
+	if (total_bits > SLOTS_A_VALUE_MOST * 64 || sel.words > SLOTS_A_VALUE_MOST)
 		return js_refuse(state, b->err, "a select over %u bits; at most %d are supported", total_bits,
 				 SLOTS_A_VALUE_MOST * 64);
 	for (uint32_t i = 0; rc == 0 && i < sel.case_count; i++)
