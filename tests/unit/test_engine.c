@@ -24,9 +24,11 @@ enum { ATTEMPTS = 8 };
 
 /* A sanitizer's checks stand between emission and stamp. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LIMIT_NS 100
+#define LIMIT_NS     400
+#define GAP_LIMIT_NS 20000
 #else
-#define LIMIT_NS 10
+#define LIMIT_NS     10
+#define GAP_LIMIT_NS 400
 #endif
 
 static struct tsc tsc;
@@ -76,6 +78,7 @@ static struct differential_config config_of(struct target *target, const struct 
 	config.tsc = &tsc;
 	config.cores = 1;
 	config.deadline_ns = 30000000;
+	config.gap_limit_ns = GAP_LIMIT_NS;
 	return config;
 }
 
