@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often do the 95 % intervals that a report prints hold the truth? Simulated
- * campaigns, differential and sample by sample (tests/model), over shapes of noise and
- * numbers of restarts. Pure arithmetic from a fixed seed: the same numbers on every machine.
+ * How often do the 95 % intervals that a report prints hold the truth? Simulated campaigns, differential and
+ * sample by sample (tests/model), over shapes of noise and numbers of restarts. Pure arithmetic from a fixed
+ * seed: the same numbers on every machine.
  */
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +35,10 @@ static void print_value(const char *name, double percent, const char *how)
 	       name, percent, campaigns, how);
 }
 
-/* The case that no interval of a median survives: restarts in two equal modes with nothing between. Figures only. */
+/*
+ * The case that no interval of a median survives: restarts in two equal modes with nothing between. Figures
+ * only.
+ */
 static double coverage_of_gap(uint32_t n, uint64_t seed)
 {
 	struct rng rng;

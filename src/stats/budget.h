@@ -6,12 +6,11 @@
 #include <stdint.h>
 
 /*
- * An uncertainty budget after the GUM (JCGM 100:2008): independent terms, each
- * with its standard uncertainty and degrees of freedom; combined in quadrature, effective
- * degrees of freedom after Welch and Satterthwaite (G.4.1). The expanded
- * uncertainties "k=2" and "k=3" have the coverage that 2 and 3 standard
- * deviations have for a normal distribution, 95.45 % and 99.73 %: with few degrees of freedom
- * the factor is Student's (G.3.2: 2.65 and 5.51 for 5), which goes to 2 and 3 as they grow.
+ * An uncertainty budget after the GUM (JCGM 100:2008): independent terms, each with its standard uncertainty
+ * and degrees of freedom; combined in quadrature, effective degrees of freedom after Welch and Satterthwaite
+ * (G.4.1). The expanded uncertainties "k=2" and "k=3" have the coverage that 2 and 3 standard deviations have
+ * for a normal distribution, 95.45 % and 99.73 %: with few degrees of freedom the factor is Student's (G.3.2:
+ * 2.65 and 5.51 for 5), which goes to 2 and 3 as they grow.
  */
 enum uncertainty_type { UNCERTAINTY_A, UNCERTAINTY_B };
 enum uncertainty_shape { SHAPE_STUDENT, SHAPE_NORMAL, SHAPE_RECTANGULAR, SHAPE_TRIANGULAR };
@@ -37,7 +36,10 @@ struct budget {
 	double expanded_k2_ns, expanded_k3_ns;
 };
 
-/* Texts must outlive the budget. Half-width to standard uncertainty: rectangular over sqrt 3, triangular over sqrt 6. */
+/*
+ * Texts must outlive the budget. Half-width to standard uncertainty: rectangular over sqrt 3, triangular over
+ * sqrt 6.
+ */
 void budget_add(struct budget *b, const char *name, enum uncertainty_type type, enum uncertainty_shape shape,
 		double u_ns, double dof, const char *source);
 void budget_add_bound(struct budget *b, const char *name, enum uncertainty_shape shape, double half_width_ns,

@@ -102,8 +102,8 @@ static unsigned populated(const struct place *p, size_t count, double q)
 }
 
 /*
- * Some of the gaps over 2 units between neighbouring places of at least this
- * weight, from the smallest to the median.
+ * Some of the gaps over 2 units between neighbouring places of at least this weight, from the smallest to the
+ * median.
  */
 static size_t gaps_of(const struct place *p, size_t count, double weight, double *work, double *ret)
 {
@@ -142,7 +142,10 @@ static void try_gaps(const struct place *p, size_t count, double centre, const d
 		}
 }
 
-/* Gaps between all places, and between those of more than half the mean weight: strays do not cut the grid's own. */
+/*
+ * Gaps between all places, and between those of more than half the mean weight: strays do not cut the grid's
+ * own.
+ */
 static void find_quantum(const struct place *p, size_t count, double centre, double *work, struct quantum_check *c)
 {
 	double gaps[GAPS_TRIED], total = 0;

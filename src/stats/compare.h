@@ -5,10 +5,9 @@
 #include "stats/figure.h"
 
 /*
- * Two results against each other. The interval of the ratio is Fieller's (1954):
- * all r for which a - r b is not significantly different from 0 at Student's t with
- * Welch-Satterthwaite degrees of freedom. It needs b itself to be different from 0; else it is
- * refused (have = 0, need = 1).
+ * Two results against each other. The interval of the ratio is Fieller's (1954): all r for which a - r b is
+ * not significantly different from 0 at Student's t with Welch-Satterthwaite degrees of freedom. It needs b
+ * itself to be different from 0; else it is refused (have = 0, need = 1).
  */
 struct comparison {
 	struct figure ratio;      /* a / b; refused for b = 0 */

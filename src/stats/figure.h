@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * What statistics answer with. A figure is a number, or it fell on lost probes,
- * or it is refused because the data cannot say; none of the three is ever a NaN.
- * All zeros is a refusal. Times are in the unit of what went in.
+ * What statistics answer with. A figure is a number, or it fell on lost probes, or it is refused because the
+ * data cannot say; none of the three is ever a NaN. All zeros is a refusal. Times are in the unit of what
+ * went in.
  */
 enum figure_state {
 	FIGURE_REFUSED = 0, /* too little data: have < need */

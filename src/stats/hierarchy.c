@@ -178,12 +178,12 @@ static double resample(const struct used_restarts *u, struct rng *rng, double *r
 }
 
 /*
- * The spread of restart figures already contains the noise of their runs, and
- * resampling the runs adds it a second time (Davison and Hinkley, 3.8). With V the variance of
- * a restart figure and W that of a resampled restart around its own figure, deviations are shrunk by
- * sqrt((V + 1.5 W / n) / (V + W)): without it, 98 to 99 % were covered where V and W were alike; the 1.5 W / n, fitted
- * by simulation, is for the few restarts whose V is poorly known. V is taken from the standard
- * uncertainty of the median, pi V / (2 n), which an outlier does not swell. 1 when anything is lost.
+ * The spread of restart figures already contains the noise of their runs, and resampling the runs adds it a
+ * second time (Davison and Hinkley, 3.8). With V the variance of a restart figure and W that of a resampled
+ * restart around its own figure, deviations are shrunk by sqrt((V + 1.5 W / n) / (V + W)): without it, 98 to
+ * 99 % were covered where V and W were alike; the 1.5 W / n, fitted by simulation, is for the few restarts
+ * whose V is poorly known. V is taken from the standard uncertainty of the median, pi V / (2 n), which an
+ * outlier does not swell. 1 when anything is lost.
  */
 static double shrinkage(const double *sorted, uint32_t n, double run_variance)
 {
@@ -194,10 +194,10 @@ static double shrinkage(const double *sorted, uint32_t n, double run_variance)
 }
 
 /*
- * Resampling n restarts spreads the figure as if the restarts' variance were
- * (n - 1) / n of what it is, and a median of few has short tails; plain percentiles covered 91.7 to 93 % at
- * n = 6 to 8 in simulation. The normal quantile is expanded by n / (n - 1); by Student's quantile
- * (Hesterberg's proposal for means) it was 97 to 98 %. BCa needs a jackknife, which is inconsistent for a median.
+ * Resampling n restarts spreads the figure as if the restarts' variance were (n - 1) / n of what it is, and a
+ * median of few has short tails; plain percentiles covered 91.7 to 93 % at n = 6 to 8 in simulation. The
+ * normal quantile is expanded by n / (n - 1); by Student's quantile (Hesterberg's proposal for means) it was
+ * 97 to 98 %. BCa needs a jackknife, which is inconsistent for a median.
  */
 static double expanded_tail(double confidence, double n)
 {

@@ -184,7 +184,10 @@ static void describe(const struct sample_set *s, const struct density *d, const 
 	}
 }
 
-/* The smallest mode under the limit joins the neighbour with the higher valley between; false when there is none. */
+/*
+ * The smallest mode under the limit joins the neighbour with the higher valley between; false when there is
+ * none.
+ */
 static bool merge_small(const struct density *d, struct peak *peaks, uint32_t *count, const struct modes *m)
 {
 	uint32_t least = 0;

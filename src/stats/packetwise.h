@@ -7,9 +7,9 @@
 #include "base/err.h"
 
 /*
- * The median over runs of each packet of the stream. Noise that has nothing to
- * do with the packet goes; what the packet itself does to the pipeline stays,
- * so two modes by packet show (FiveTuple: 107 and 137 ns). A lost probe counts at +infinity.
+ * The median over runs of each packet of the stream. Noise that has nothing to do with the packet goes; what
+ * the packet itself does to the pipeline stays, so two modes by packet show (FiveTuple: 107 and 137 ns). A
+ * lost probe counts at +infinity.
  */
 struct packet_table;
 
@@ -18,7 +18,10 @@ struct packet_table *packet_table_create(uint32_t packets, uint32_t values_max);
 void packet_table_destroy(struct packet_table *t);
 void packet_table_clear(struct packet_table *t);
 
-/* Add the difference of one probe (ns, or INFINITY for a lost one). -ERANGE: no such packet; -ENOSPC: its room is full. */
+/*
+ * Add the difference of one probe (ns, or INFINITY for a lost one). -ERANGE: no such packet; -ENOSPC: its
+ * room is full.
+ */
 int packet_table_add(struct packet_table *t, uint32_t packet, double diff_ns) __attribute__((warn_unused_result));
 
 struct packet_median {
@@ -28,13 +31,15 @@ struct packet_median {
 	double median_ns; /* INFINITY: half or more are lost */
 };
 
-/* Medians with ties spread over quantum_ns (quantile.h), in order of packet; packets never seen are left out.
- * `ret` has room for all packets. Returns how many. */
+/*
+ * Medians with ties spread over quantum_ns (quantile.h), in order of packet; packets never seen are left out.
+ * `ret` has room for all packets. Returns how many.
+ */
 uint32_t packet_table_medians(struct packet_table *t, double quantum_ns, struct packet_median *ret);
 
 /*
- * Net by packet: program's median less the tare's of the same packet, and the
- * residual to `net_ns`, the cell's figure. Only packets finite in both. Returns how many.
+ * Net by packet: program's median less the tare's of the same packet, and the residual to `net_ns`, the
+ * cell's figure. Only packets finite in both. Returns how many.
  */
 struct packet_net {
 	uint32_t packet;

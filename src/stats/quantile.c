@@ -57,7 +57,10 @@ static struct figure between(const struct sample_set *s, size_t rank)
 	return figure_number(lower + (upper - lower) / 2);
 }
 
-/* Cumulated counts at the upper edges of bins first .. first + 6, and from them the sharpened ones at first + 1 .. first + 5. */
+/*
+ * Cumulated counts at the upper edges of bins first .. first + 6, and from them the sharpened ones at first +
+ * 1 .. first + 5.
+ */
 struct edges {
 	double first;
 	double c[7], g[7];

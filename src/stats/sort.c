@@ -90,8 +90,8 @@ static double middle_of(double a, double b, double c)
 }
 
 /*
- * Three-way partition around a pivot: [0, *ret_low) below, [*ret_high, count)
- * above, equal between; ties, of which clocks make many, are done with at once.
+ * Three-way partition around a pivot: [0, *ret_low) below, [*ret_high, count) above, equal between; ties, of
+ * which clocks make many, are done with at once.
  */
 static void partition(double *values, size_t count, size_t *ret_low, size_t *ret_high)
 {

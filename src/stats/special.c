@@ -11,7 +11,10 @@ double normal_cdf(double z)
 	return 0.5 * erfc(-z / sqrt(2));
 }
 
-/* The root of an increasing distribution function, by bisection between ends that the caller knows to enclose it. */
+/*
+ * The root of an increasing distribution function, by bisection between ends that the caller knows to enclose
+ * it.
+ */
 struct inverse {
 	double (*cdf)(double x, double a, double b);
 	double a, b;
@@ -54,7 +57,10 @@ double normal_quantile(double p)
 	return p > 0.5 ? -lower_normal_quantile(1 - p) : lower_normal_quantile(p);
 }
 
-/* Continued fraction of the incomplete beta function, evaluated by Lentz's method as modified by Thompson and Barnett. */
+/*
+ * Continued fraction of the incomplete beta function, evaluated by Lentz's method as modified by Thompson and
+ * Barnett.
+ */
 static double beta_fraction(double a, double b, double x)
 {
 	const double tiny = 1e-300;

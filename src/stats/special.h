@@ -5,11 +5,10 @@
 #include <stdint.h>
 
 /*
- * The distributions that the estimators need, to about 1e-12 relative in the
- * range used here. All rest on erfc() and on the regularised incomplete beta
- * function by its continued fraction (Abramowitz and Stegun 26.5.8); quantiles of
- * Student's and F's invert the distribution by bisection, which cannot diverge. Arguments out
- * of domain (p outside (0, 1), no degrees of freedom) are bugs.
+ * The distributions that the estimators need, to about 1e-12 relative in the range used here. All rest on
+ * erfc() and on the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun
+ * 26.5.8); quantiles of Student's and F's invert the distribution by bisection, which cannot diverge.
+ * Arguments out of domain (p outside (0, 1), no degrees of freedom) are bugs.
  */
 double normal_cdf(double z);
 double normal_quantile(double p);

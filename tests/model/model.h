@@ -10,13 +10,13 @@
 #include "stats/net.h"
 
 /*
- * Differential campaigns of known truth, simulated sample by sample: each
- * restart has its own offset, each block a drift of the tare, each sample its
- * noise, and both stamps of a sample are cut to the step of a clock whose phase moves. What a
- * budget calls Type B is drawn too, once a campaign, so that its terms are tested and not only added.
+ * Differential campaigns of known truth, simulated sample by sample: each restart has its own offset, each
+ * block a drift of the tare, each sample its noise, and both stamps of a sample are cut to the step of a
+ * clock whose phase moves. What a budget calls Type B is drawn too, once a campaign, so that its terms are
+ * tested and not only added.
  */
 enum model_shape {
-	MODEL_HEAVY_TAILED, /* one sample in ten waits longer, by a Pareto law of index 1.2; restarts after Student's t(3) */
+	MODEL_HEAVY_TAILED,    /* one sample in ten waits longer (Pareto, index 1.2); restarts as Student's t(3) */
 	MODEL_TWO_MODE,        /* 40 % of the packets take 30 ns more; restarts have two modes too, 2 ns apart */
 	MODEL_RESTART_SHIFTED, /* restarts are normal with 3 ns, well over the noise of a restart's median */
 	MODEL_SHAPES

@@ -11,8 +11,8 @@
 #define CAMPAIGNS 400
 
 /*
- * A short run of what bench_coverage does at length: 400 campaigns, fixed seed.
- * The standard deviation of a 95 % coverage is 1.1 points then; 91.5 to 98.5 are three of them.
+ * A short run of what bench_coverage does at length: 400 campaigns, fixed seed. The standard deviation of a
+ * 95 % coverage is 1.1 points then; 91.5 to 98.5 are three of them.
  */
 static void covers(enum model_shape shape)
 {

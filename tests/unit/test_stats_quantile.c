@@ -272,7 +272,10 @@ static void tick_does_not_hide_the_median(void **state)
 	assert_true(quantile_clock_error(&locked, 0.5) == 1);
 }
 
-/* Two modes by packet, 60 : 40, the median on the flank of one: plain grouped-data interpolation is 2 ns off here. */
+/*
+ * Two modes by packet, 60 : 40, the median on the flank of one: plain grouped-data interpolation is 2 ns off
+ * here.
+ */
 static void a_leaning_density_is_sharpened(void **state)
 {
 	enum { N = 20000 };
