@@ -109,20 +109,20 @@ static void sync_directory(const char *dir)
 	}
 }
 
-int store_create_file(struct store *s, const struct plan *plan, struct err *err)
+/* The file whose name is that of tare.db with something behind it. */
+static void remove_beside(const struct store *s, const char *suffix)
 {
-	char *fresh, *journal;
-	int r = 0;
+	char *path = sqlite3_mprintf("%s%s", s->path, suffix);
 
-	fresh = sqlite3_mprintf("%s.new", s->path);
-	journal = sqlite3_mprintf("%s.new-journal", s->path);
-	if (!fresh || !journal) {
-		r = store_oom(s, err);
-		goto out;
-	}
-	/* what a kill left behind; we hold the lock */
-	unlink(fresh);
-	unlink(journal);
+	if (path)
+		unlink(path);
+	sqlite3_free(path);
+}
+
+static int create_as(struct store *s, const char *fresh, const struct plan *plan, struct err *err)
+{
+	int r;
+
 	if (sqlite3_open_v2(fresh, &s->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
 			    NULL) != SQLITE_OK)
@@ -131,17 +131,34 @@ int store_create_file(struct store *s, const struct plan *plan, struct err *err)
 		r = write_all(s, plan, err);
 	sqlite3_close(s->db);
 	s->db = NULL;
+	return r;
+}
+
+int store_create_file(struct store *s, const struct plan *plan, struct err *err)
+{
+	char *fresh = sqlite3_mprintf("%s.new", s->path);
+	int r;
+
+	if (!fresh)
+		return store_oom(s, err);
+	/* What a kill left behind. The log of a tare.db that someone deleted would be merged into the new one. */
+	remove_beside(s, ".new");
+	remove_beside(s, ".new-journal");
+	if (access(s->path, F_OK) != 0) {
+		remove_beside(s, "-wal");
+		remove_beside(s, "-shm");
+		remove_beside(s, "-journal");
+	}
+	r = create_as(s, fresh, plan, err);
 	if (r == 0 && rename(fresh, s->path) != 0)
 		r = err_set(err, ERR_HOST, errno, "%s: cannot create: %s", s->path, strerror(errno));
-	if (r < 0) {
-		unlink(fresh);
-		unlink(journal);
-	} else {
+	if (r == 0) {
 		sync_directory(s->dir);
+	} else {
+		remove_beside(s, ".new");
+		remove_beside(s, ".new-journal");
 	}
-out:
 	sqlite3_free(fresh);
-	sqlite3_free(journal);
 	return r;
 }
 

@@ -209,6 +209,22 @@ static struct store *store_alloc(const char *dir)
 	return s;
 }
 
+static void disconnect_db(struct store *s)
+{
+	store_abandon_restart(s);
+	sqlite3_finalize(s->insert_run);
+	sqlite3_finalize(s->insert_pair);
+	sqlite3_finalize(s->select_pairs);
+	s->insert_run = s->insert_pair = s->select_pairs = NULL;
+	/* One plain file again. Refused while a report reads, or on a full disk: then the log stays, and nothing is lost. */
+	if (s->writer && s->db) {
+		sqlite3_busy_timeout(s->db, 0);
+		sqlite3_exec(s->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+	}
+	sqlite3_close(s->db);
+	s->db = NULL;
+}
+
 static int connect_db(struct store *s, int flags, struct err *err)
 {
 	int r = check_length(s, err);
@@ -355,6 +371,24 @@ static int open_for_writing(struct store *s, const struct plan *plan, struct err
 	return s->turn_state ? load_turns(s, err) : store_oom(s, err);
 }
 
+/* A campaign that has not recorded anything yet is no loss: its place may be taken by the plan as it is now. */
+static bool holds_no_restart(struct store *s)
+{
+	int64_t count = 1;
+
+	return pragma_number(s, "SELECT count(*) FROM restart", &count, NULL) == 0 && count == 0;
+}
+
+/* A report holds it open: then its log cannot be folded away, and must not meet another tare.db. */
+static bool log_is_there(const struct store *s)
+{
+	char *log = sqlite3_mprintf("%s-wal", s->path);
+	bool there = !log || access(log, F_OK) == 0;
+
+	sqlite3_free(log);
+	return there;
+}
+
 int store_open_write(const char *dir, const struct plan *plan, struct store **ret_store, struct err *err)
 {
 	struct store *s;
@@ -373,6 +407,12 @@ int store_open_write(const char *dir, const struct plan *plan, struct store **re
 		r = store_create_file(s, plan, err);
 	if (r == 0)
 		r = open_for_writing(s, plan, err);
+	if (r == -EEXIST && holds_no_restart(s)) {
+		disconnect_db(s);
+		r = log_is_there(s) ? r : store_create_file(s, plan, err);
+		if (r == 0)
+			r = open_for_writing(s, plan, err);
+	}
 	if (r < 0) {
 		store_close(s);
 		if (made)
@@ -405,16 +445,7 @@ void store_close(struct store *store)
 {
 	if (!store)
 		return;
-	store_abandon_restart(store);
-	sqlite3_finalize(store->insert_run);
-	sqlite3_finalize(store->insert_pair);
-	sqlite3_finalize(store->select_pairs);
-	/* One plain file again. Refused while a report reads, or on a full disk: then the log stays, and nothing is lost. */
-	if (store->writer && store->db) {
-		sqlite3_busy_timeout(store->db, 0);
-		sqlite3_exec(store->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
-	}
-	sqlite3_close(store->db);
+	disconnect_db(store);
 	dir_lock_release(&store->lock);
 	arena_release(&store->arena);
 	free(store->turn_state);

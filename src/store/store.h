@@ -31,7 +31,8 @@ struct store;
 /*
  * Create DIR (its parents must exist) and its tables, and write plan, cells and
  * turns, all or nothing. A store of the same plan is opened to resume; of another
- * plan: -EEXIST; in use by another tare: -EBUSY.
+ * plan: -EEXIST, unless no restart has been recorded in it; in use by another
+ * tare: -EBUSY.
  */
 int store_open_write(const char *dir, const struct plan *plan, struct store **ret_store, struct err *err);
 

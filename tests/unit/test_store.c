@@ -499,6 +499,71 @@ static void other_plan_is_refused(void **state)
 	assert_int_equal(check_whole(), 1);
 }
 
+/* Where nothing was recorded, a corrected plan takes the place of the first. */
+static void empty_store_takes_another_plan(void **state)
+{
+	struct store *s = open_write(2);
+	struct stored_campaign c;
+	struct arena arena;
+	struct err err = { 0 };
+
+	(void)state;
+	store_close(s);
+	assert_int_equal(store_open_write(dir, fake_plan("better text", 3), &s, &err), 0);
+	assert_int_equal(count_files(), 4); /* tare.db, its log and index, the lock */
+	put_good(s, 11);
+	store_close(s);
+	assert_int_equal(count_files(), 1);
+	s = open_read();
+	arena_init(&arena, 0);
+	assert_int_equal(store_read_campaign(s, &arena, &c, &err), 0);
+	assert_string_equal(c.plan_text, "better text");
+	assert_int_equal(c.turn_count, 12);
+	arena_release(&arena);
+	store_close(s);
+}
+
+/* ... but not while a report holds it open: its log would be merged into the new one. */
+static void empty_store_that_is_read_stays(void **state)
+{
+	struct store *s = open_write(2), *reader = open_read();
+	struct stored_campaign c;
+	struct arena arena;
+	struct err err = { 0 };
+
+	(void)state;
+	arena_init(&arena, 0);
+	assert_int_equal(store_read_campaign(reader, &arena, &c, &err), 0);
+	store_close(s);
+	assert_int_equal(store_open_write(dir, fake_plan("better text", 3), &s, &err), -EEXIST);
+	store_close(reader);
+	arena_release(&arena);
+	assert_int_equal(store_open_write(dir, fake_plan("better text", 3), &s, &err), 0);
+	store_close(s);
+}
+
+/* Someone deletes tare.db after a kill, and begins anew: the dead one's log is not for the new one. */
+static void log_of_a_deleted_store_is_not_merged(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct store *s = open_write(2);
+
+		put_good(s, 0);
+		put_good(s, 1);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(access(inside("tare.db-wal"), F_OK), 0);
+	assert_int_equal(unlink(inside("tare.db")), 0);
+	store_close(open_write(2));
+	assert_int_equal(check_whole(), 0);
+}
+
 /* --- one writer --- */
 
 static void second_writer_is_refused(void **state)
@@ -858,6 +923,9 @@ int main(void)
 		cmocka_unit_test_setup(facts_and_events_come_back, fresh_dir),
 		cmocka_unit_test_setup(resume_knows_what_is_done, fresh_dir),
 		cmocka_unit_test_setup(other_plan_is_refused, fresh_dir),
+		cmocka_unit_test_setup(empty_store_takes_another_plan, fresh_dir),
+		cmocka_unit_test_setup(empty_store_that_is_read_stays, fresh_dir),
+		cmocka_unit_test_setup(log_of_a_deleted_store_is_not_merged, fresh_dir),
 		cmocka_unit_test_setup(second_writer_is_refused, fresh_dir),
 		cmocka_unit_test_setup(reader_works_beside_a_writer, fresh_dir),
 		cmocka_unit_test_setup(writer_closes_beside_a_reader, fresh_dir),
