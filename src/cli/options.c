@@ -176,7 +176,7 @@ static int verb_read(struct reader *r, const char *name, struct arena *arena, st
 		return settings_init(&r->own, r->verb->options ? r->verb->options : no_options, arena) < 0
 			       ? err_set(err, ERR_HOST, ENOMEM, "out of memory")
 			       : 0;
-	for (; verbs[count] && count < MOST; count++)
+	for (; count < MOST && verbs[count]; count++)
 		names[count] = verbs[count]->name;
 	names[count] = NULL;
 	near = nearest_name(name, names);

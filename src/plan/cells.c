@@ -105,6 +105,7 @@ static int cell_append(struct growing *g, const char ***ret_values, const struct
 static int matrix_expand(struct growing *g)
 {
 	const struct axes *axes = g->axes;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	const struct node **at = arena_array(&g->d->plan->arena, axes->in_matrix + 1u, sizeof(*at));
 	uint32_t turning = axes->in_matrix;
 
@@ -213,6 +214,7 @@ static int cells_fill(struct growing *g, const struct node *extra, uint32_t coun
 
 	plan->cells = arena_array(&plan->arena, most, sizeof(*plan->cells));
 	g->identities = arena_array(&plan->arena, most, sizeof(*g->identities));
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	g->d->origins = arena_array(&plan->arena, most * axes->count, sizeof(*g->d->origins));
 	if (!names || !plan->cells || !g->identities || !g->d->origins)
 		return -ENOMEM;

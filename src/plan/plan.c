@@ -166,7 +166,7 @@ static void target_unknown(struct draft *d, const struct node *kind)
 	char list[256] = "";
 	int count = 0;
 
-	for (; target_kinds[count] && count < MOST; count++) {
+	for (; count < MOST && target_kinds[count]; count++) {
 		size_t n = strlen(list);
 
 		names[count] = target_kinds[count]->kind;

@@ -123,6 +123,7 @@ static void node_add(struct builder *b, struct node *node)
 		b->root = node;
 		return;
 	}
+	TARE_ASSERT(top->node);
 	if (top->node->kind == NODE_MAP && !top->key) {
 		key_take(b, top, node);
 		return;
@@ -227,6 +228,7 @@ static void event_take(struct builder *b, const yaml_event_t *event)
 		break;
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
+		TARE_ASSERT(b->depth > 0);
 		b->depth--;
 		break;
 	default:
