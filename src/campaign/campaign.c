@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/rng.h"
+#include "campaign/effective.h"
 
 struct campaign {
 	const struct plan *plan;
@@ -223,6 +224,8 @@ static int begin(struct campaign *c, struct err *err)
 	r = store_put_event(c->store, resumed ? "resumed" : "started", text, err);
 	if (r == 0 && c->options->fact_count)
 		r = store_put_facts(c->store, c->options->facts, c->options->fact_count, err);
+	if (r == 0)
+		r = effective_settings_put(c->plan, c->store, err);
 	return r < 0 ? r : c->ops->begin(&setup, c->store, &c->measuring, err);
 }
 

@@ -66,7 +66,8 @@ static void put_ns(struct line *l, int64_t ticks, double ns_per_tick)
 
 static int64_t difference(int64_t a, int64_t b)
 {
-	return a == PAIR_NONE || b == PAIR_NONE ? PAIR_NONE : a - b;
+	/* modulo 2^64, as a file may hold anything */
+	return a == PAIR_NONE || b == PAIR_NONE ? PAIR_NONE : (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
 /* Quoted as RFC 4180 has it, for labels and file names. */

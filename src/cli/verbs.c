@@ -7,6 +7,8 @@ const struct verb *const verbs[] = {
 	&verb_doctor,
 	&verb_plan,
 	&verb_run,
+	&verb_report,
+	&verb_compare,
 	&verb_export,
 	&verb_clean,
 	NULL,

@@ -8,6 +8,8 @@
 extern const struct verb verb_doctor;
 extern const struct verb verb_plan;
 extern const struct verb verb_run;
+extern const struct verb verb_report;
+extern const struct verb verb_compare;
 extern const struct verb verb_export;
 extern const struct verb verb_clean;
 

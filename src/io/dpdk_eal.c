@@ -109,6 +109,8 @@ int dpdk_eal_start(struct err *err)
 			strerror(rte_errno), *eal.last ? "; it says: " : "", eal.last);
 		return dpdk_eal_start(err);
 	}
+	/* EAL made it but shares nothing in it, and would leave it behind; refuses unless empty */
+	rmdir(rte_eal_get_runtime_dir());
 	eal.state = RUNNING;
 	return 0;
 }

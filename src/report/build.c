@@ -118,6 +118,7 @@ static int copy_campaign(struct build *b)
 	r->plan_text = arena_strdup(&r->arena, from->plan_text);
 	r->turns = from->turn_count;
 	r->turns_done = from->turns_done;
+	r->turns_failed = from->turns_failed;
 	r->cells = arena_array(&r->arena, from->cell_count + 1, sizeof(*r->cells));
 	r->cell_count = from->cell_count;
 	if (rc == 0 && (!r->name || !r->target_kind || !r->plan_text || !r->cells))
@@ -266,7 +267,7 @@ static int take_packets(struct build *b, struct cell_work *w, struct packet_tabl
 	w->packets = arena_array(&b->arena, b->packets, sizeof(*w->packets));
 	if (!w->packets)
 		return no_memory(b);
-	w->packet_count = packet_table_medians(table, w->tick_ns, w->packets);
+	w->packet_count = packet_table_medians(table, w->grid_ns, w->packets);
 	return 0;
 }
 

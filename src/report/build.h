@@ -26,7 +26,7 @@ struct run_trace {
 /* Buffers for one run's samples, grown as needed. */
 struct run_work {
 	struct pair *pairs;
-	int64_t *gross, *one_way, *intended, *truth, *scratch;
+	int64_t *gross, *one_way, *intended, *truth, *excess, *scratch;
 	uint32_t capacity;
 };
 
@@ -53,11 +53,16 @@ struct cell_work {
 	uint32_t restart_count;
 	struct packet_median *packets; /* in order of packet; NULL: not analysed */
 	uint32_t packet_count;
-	double tick_ns;                                            /* of the clock: the largest of its valid runs */
-	double tsc_u_ppm, clock_error, gap_path_ns, gap_bypass_ns; /* medians over valid runs; the largest u */
-	double drift_ns, drift_max_ns;                             /* of its tare, from the net */
-	uint32_t one_sided, unusable;                              /* blocks */
+	double grid_ns;   /* what samples are multiples of: tick_ns, or a count of the TSC if that is longer */
+	double tick_ns;   /* of the clock: the largest of its valid runs */
+	double tsc_u_ppm; /* the largest of its valid runs */
+	double clock_error, gap_path_ns, gap_bypass_ns; /* medians over them */
+	double drift_ns, drift_max_ns;                  /* of its tare, from the net */
+	uint32_t one_sided, unusable;                   /* blocks */
 };
+
+/* NaN ends and the best confidence to be had where the interval is refused. */
+struct span span_of(const struct interval *interval);
 
 /* Restart figures from run figures; then everything of the cell but net and packets. */
 void restart_summarise(struct restart_result *restart);

@@ -15,15 +15,11 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_HOST, ENOMEM, "out of memory computing the result");
 }
 
-static struct span span_of(const struct interval *i, double scale)
+struct span span_of(const struct interval *i)
 {
-	struct span s = { NAN, NAN, i->coverage * 100 };
-
-	if (i->state != FIGURE_REFUSED) {
-		s.low = i->low * scale;
-		s.high = i->high * scale;
-	}
-	return s;
+	if (i->state == FIGURE_REFUSED)
+		return (struct span){ NAN, NAN, i->coverage * 100 };
+	return (struct span){ i->low, i->high, i->coverage * 100 };
 }
 
 /* --- medians of members, over runs or restarts --- */
@@ -97,7 +93,7 @@ void restart_summarise(struct restart_result *r)
 	struct column c = { .values = few };
 	bool failed = strcmp(r->state, "failed") == 0;
 
-	r->tare_ns = r->net_ns = r->truth_ns = r->within_20ns = NAN;
+	r->tare_ns = r->net_ns = r->truth_ns = r->excess_ns = r->within_20ns = NAN;
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		r->runs_valid += r->runs[i].valid;
 		r->runs_invalid += !r->runs[i].valid;
@@ -117,6 +113,7 @@ void restart_summarise(struct restart_result *r)
 		return; /* figures stay absent; the caller's own allocations fail with a message */
 	runs_quantiles(r, offsetof(struct run_result, gross), &c, &r->gross);
 	r->truth_ns = runs_median(r, offsetof(struct run_result, truth_ns), &c);
+	r->excess_ns = runs_median(r, offsetof(struct run_result, excess_ns), &c);
 	r->within_20ns = runs_median(r, offsetof(struct run_result, within_20ns), &c);
 	if (c.values != few)
 		free(c.values);
@@ -158,6 +155,7 @@ static void count_up(struct cell_work *w)
 			if (run->lateness_max_ns > c->lateness_max_ns)
 				c->lateness_max_ns = run->lateness_max_ns;
 			w->tick_ns = fmax(w->tick_ns, run->tsc_tick_ns);
+			w->grid_ns = fmax(w->grid_ns, fmax(run->tsc_tick_ns, 1e9 / run->tsc_hz));
 			w->tsc_u_ppm = fmax(w->tsc_u_ppm, run->tsc_hz_u_ppm);
 		}
 	}
@@ -344,13 +342,13 @@ static int spread(struct cell_work *w, double *figures, uint32_t *runs, uint64_t
 	rc = hierarchy_compute(&in, 0.95, BOOTSTRAP_RESAMPLES, seed, NULL, &h);
 	if (rc != 0)
 		return rc;
-	c->gross_order = span_of(&h.order, 1);
-	c->gross_bootstrap = span_of(&h.bootstrap, 1);
+	c->gross_order = span_of(&h.order);
+	c->gross_bootstrap = span_of(&h.bootstrap);
 	c->between_sd_ns = h.restarts > 1 ? h.between_sd : NAN;
 	c->within_run_sd_ns = h.runs > h.restarts ? h.within_sd : NAN;
 	if (h.components.valid && h.components.icc_valid) {
 		c->icc = h.components.icc;
-		c->icc_interval = span_of(&h.components.icc_interval, 1);
+		c->icc_interval = span_of(&h.components.icc_interval);
 	}
 	return 0;
 }
@@ -376,8 +374,9 @@ int cell_summarise(struct cell_work *w, struct arena *arena, uint64_t seed, stru
 
 	c->iqr_ns = c->within_run_sd_ns = c->between_sd_ns = c->icc = c->within_20ns = NAN;
 	c->tare_ns = c->net_ns = c->u_ns = c->dof = c->factor = c->expanded_ns = c->expanded_k3_ns = NAN;
-	c->truth_net_ns = c->error_ns = NAN;
-	c->gross_order = c->gross_bootstrap = c->icc_interval = c->net_order = c->net_bootstrap = none;
+	c->truth_net_ns = c->error_ns = c->paired_error_ns = NAN;
+	c->gross_order = c->gross_bootstrap = c->icc_interval = c->net_interval = c->net_order = c->net_bootstrap =
+		none;
 	count_up(w);
 	if (rc == 0) {
 		of_restarts = (struct column){ .values = values + room };
@@ -429,7 +428,7 @@ static int keep_packets(struct cell_result *c, const struct packet_net *nets, ui
 static int find_modes(struct cell_work *w, const struct packet_net *nets, uint32_t count, struct arena *arena)
 {
 	double *sorted = calloc(count ? count : 1, sizeof(*sorted));
-	struct sample_set set = { .values = sorted, .finite = count, .quantum = w->tick_ns };
+	struct sample_set set = { .values = sorted, .finite = count, .quantum = w->grid_ns };
 	struct cell_result *c = w->cell;
 	struct modes modes = { 0 };
 	int rc = -ENOMEM;

@@ -30,6 +30,11 @@ static double finite_truth(const struct restart_result *r)
 	return strcmp(r->state, "valid") == 0 ? r->truth_ns : NAN;
 }
 
+static double finite_excess(const struct restart_result *r)
+{
+	return strcmp(r->state, "valid") == 0 ? r->excess_ns : NAN;
+}
+
 typedef double restart_value_fn(const struct restart_result *r);
 
 static uint32_t blocks_of(const struct result *result)
@@ -188,13 +193,8 @@ static int bootstrap(const struct cell_work *w, uint64_t seed, struct span *ret)
 		rc = restarts ? hierarchy_bootstrap(&in, 0.95, BOOTSTRAP_RESAMPLES, seed, &i) : 0;
 	free(figures);
 	free(runs);
-	if (rc == 0) {
-		ret->level = restarts ? 100 * i.coverage : NAN;
-		if (restarts && i.state != FIGURE_REFUSED) {
-			ret->low = i.low;
-			ret->high = i.high;
-		}
-	}
+	if (rc == 0 && restarts)
+		*ret = span_of(&i);
 	return rc;
 }
 
@@ -234,9 +234,8 @@ int cell_net(struct cell_work *w, const struct cell_work *tare, struct result *r
 	if (rc == 0 && net.used > 0) {
 		c->net_ns = net.figure.value;
 		c->tare_ns = net.tare_ns;
-		c->net_order = (struct span){ NAN, NAN, 100 * net.order.coverage };
-		if (net.order.state != FIGURE_REFUSED)
-			c->net_order = (struct span){ net.order.low, net.order.high, 100 * net.order.coverage };
+		c->net_interval = span_of(&net.interval);
+		c->net_order = span_of(&net.order);
 		rc = take_budget(c, &net.budget, &result->arena);
 		if (rc == 0)
 			rc = bootstrap(w, result->seed, &c->net_bootstrap);
@@ -252,6 +251,11 @@ int cell_net(struct cell_work *w, const struct cell_work *tare, struct result *r
 		c->truth_net_ns = truth.figure.value;
 		c->error_ns = c->net_ns - c->truth_net_ns;
 	}
+	brackets_fill(b, count, w, tare, finite_excess);
+	if (rc == 0)
+		rc = compute(b, count, &none, &truth);
+	if (rc == 0 && truth.used > 0)
+		c->paired_error_ns = truth.figure.value;
 	free(b);
 	return rc ? no_memory(err) : 0;
 }

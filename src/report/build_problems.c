@@ -105,9 +105,10 @@ static void cell_blocks(struct problems *p, const struct cell_work *w)
 		say(p, "warning", c->title,
 		    "the tare moved by up to %.1f ns within a block, more than U = %.1f ns (charged; mean %+.1f ns)",
 		    w->drift_max_ns, c->expanded_ns, w->drift_ns);
-	if (!isnan(c->error_ns) && !isnan(c->expanded_k3_ns) && fabs(c->error_ns) > c->expanded_k3_ns)
-		say(p, "warning", c->title, "misses the known truth by %+.1f ns, more than U (k=3) = %.1f ns",
-		    c->error_ns, c->expanded_k3_ns);
+	if (!isnan(c->paired_error_ns) && !isnan(c->expanded_k3_ns) && fabs(c->paired_error_ns) > c->expanded_k3_ns)
+		say(p, "warning", c->title,
+		    "misses the known truth by %+.1f ns, probe by probe; more than U (k=3) = %.1f ns",
+		    c->paired_error_ns, c->expanded_k3_ns);
 }
 
 static void cell_samples(struct problems *p, const struct cell_work *w)
@@ -117,7 +118,7 @@ static void cell_samples(struct problems *p, const struct cell_work *w)
 	uint64_t without = l->sent - l->fate[FATE_MATCHED];
 	double apart = percent(l->set_apart, l->sent);
 
-	if (l->set_apart && apart >= 1)
+	if (l->set_apart && apart >= 2)
 		say(p, apart >= 10 ? "warning" : "note", c->title,
 		    "%.1f %% of the probes (%" PRIu64 ") set apart: a receiver was away longer than the limit", apart,
 		    l->set_apart);
@@ -183,9 +184,9 @@ static void campaign_whole(struct problems *p, uint64_t packets_dropped)
 
 	if (r->restart_count == 0)
 		say(p, "error", "", "nothing has been measured yet: none of %" PRIu32 " restarts has run", r->turns);
-	else if (r->turns_done < r->turns)
+	else if (r->turns_done + r->turns_failed < r->turns)
 		say(p, "warning", "", "%" PRIu32 " of %" PRIu32 " restarts have not run; `tare run` resumes",
-		    r->turns - r->turns_done, r->turns);
+		    r->turns - r->turns_done - r->turns_failed, r->turns);
 	unstable_clock(p);
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		stalls += r->cells[i].stalls;

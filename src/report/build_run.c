@@ -30,6 +30,7 @@ void run_work_release(struct run_work *w)
 	free(w->one_way);
 	free(w->intended);
 	free(w->truth);
+	free(w->excess);
 	free(w->scratch);
 	*w = (struct run_work){ 0 };
 }
@@ -44,9 +45,10 @@ int run_work_reserve(struct run_work *w, uint32_t count, struct err *err)
 	w->one_way = calloc(count, sizeof(int64_t));
 	w->intended = calloc(count, sizeof(int64_t));
 	w->truth = calloc(count, sizeof(int64_t));
+	w->excess = calloc(count, sizeof(int64_t));
 	w->scratch = calloc(count, sizeof(int64_t));
 	w->capacity = count;
-	if (w->pairs && w->gross && w->one_way && w->intended && w->truth && w->scratch)
+	if (w->pairs && w->gross && w->one_way && w->intended && w->truth && w->excess && w->scratch)
 		return 0;
 	run_work_release(w);
 	return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", count);
@@ -63,6 +65,7 @@ int run_conditions(const struct run_record *record, struct arena *arena, struct 
 		.iqr_ns = NAN,
 		.within_20ns = NAN,
 		.truth_ns = NAN,
+		.excess_ns = NAN,
 		.tsc_hz = record->tsc_hz,
 		.tsc_hz_u_ppm = record->tsc_hz_u_ppm,
 		.tsc_tick_ns = record->tsc_tick_ns,
@@ -170,8 +173,10 @@ static struct gathered gather(struct run_work *w, uint32_t count, double ns_per_
 		g.finite++;
 		g.gap_path += (double)p->gap_path_ticks;
 		g.gap_bypass += (double)p->gap_bypass_ticks;
-		if (p->truth_ticks != PAIR_NONE)
-			w->truth[g.truths++] = p->truth_ticks;
+		if (p->truth_ticks != PAIR_NONE) {
+			w->truth[g.truths] = p->truth_ticks;
+			w->excess[g.truths++] = diff - p->truth_ticks;
+		}
 		if (packets && packet_table_add(packets, p->packet, (double)diff * ns_per_tick) != 0)
 			(*dropped)++;
 	}
@@ -239,6 +244,9 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 		set.finite = g.truths;
 		set.lost = 0;
 		ret->truth_ns = point_ns(&set, 0.5, ns_per_tick);
+		sort_i64(w->excess, g.truths, w->scratch);
+		set.ticks = w->excess;
+		ret->excess_ns = point_ns(&set, 0.5, ns_per_tick);
 	}
 	return 0;
 }

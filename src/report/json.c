@@ -19,7 +19,8 @@ static json_t *number_to_json(double value)
 		return json_null();
 	if (isinf(value))
 		return json_string(value > 0 ? "lost" : "-lost");
-	return json_real(value);
+	/* A millionth of a ns is no result: what the last bits of arithmetic do stays out of documents. */
+	return json_real(fabs(value) < 1e9 ? round(value * 1e6) / 1e6 : value);
 }
 
 static json_t *figure_to_json(const struct figure *f)

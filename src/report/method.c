@@ -30,8 +30,10 @@ static const struct name_value differential_method[] = {
 	{ "uncertainty",
 	  "U (k=2) is the combined standard uncertainty of the budget times Student's factor with the "
 	  "coverage that k = 2 has for a normal distribution (95.45 %), at the effective degrees of freedom" },
-	{ "intervals", "order statistics of the restart figures, with their real confidence, and a hierarchical "
-		       "bootstrap (restarts, then runs) at 95 %; in the net's bootstrap a block keeps its tare" },
+	{ "intervals",
+	  "to print: order statistics over restarts, interpolated to 95 %, each side widened by the Type B "
+	  "terms; beside it the plain order statistics with their real confidence, and a hierarchical "
+	  "bootstrap (restarts, then runs) at 95 %; in the net's bootstrap a block keeps its tare" },
 	{ "within 20 ns", "share of ranked probes that lie within 20 ns of their run's median" },
 	{ "modes", "looked for in the medians of each packet over all runs, its own tare taken off" },
 	{ "set apart",

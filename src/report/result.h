@@ -71,6 +71,7 @@ struct run_result {
 	double iqr_ns;             /* of the gross figure */
 	double within_20ns;        /* share of ranked probes within 20 ns of the run's median */
 	double truth_ns;           /* median of what the target emitted: path - bypass */
+	double excess_ns;          /* median over probes of gross - truth, each probe against its own */
 
 	double tsc_hz, tsc_hz_u_ppm, tsc_tick_ns;
 	double offered_pps, intended_pps;
@@ -96,7 +97,7 @@ struct restart_result {
 	struct quantiles gross; /* medians of the run figures */
 	double tare_ns;         /* of its block; NaN for the tare itself */
 	double net_ns;          /* gross p50 less tare_ns */
-	double truth_ns;
+	double truth_ns, excess_ns;
 	double within_20ns;
 	const char *target_facts; /* JSON text, as the target described itself */
 	struct run_result *runs;
@@ -134,14 +135,15 @@ struct cell_result {
 	double between_sd_ns;    /* of restart figures */
 	double icc;              /* intra-class correlation of run medians, 0 to 1 */
 
-	double tare_ns;        /* median of the tares its restarts had taken off */
-	double net_ns;         /* median of its restarts' net figures */
-	double u_ns;           /* combined standard uncertainty */
-	double dof;            /* effective (Welch-Satterthwaite); NaN: infinite */
-	double factor;         /* Student's, with the coverage that k = 2 has for a normal distribution */
-	double expanded_ns;    /* factor * u_ns: the U of "net +- U (k=2)" */
-	double expanded_k3_ns; /* the same for k = 3 */
-	struct span net_order, net_bootstrap;
+	double tare_ns;           /* median of the tares its restarts had taken off */
+	double net_ns;            /* median of its restarts' net figures */
+	double u_ns;              /* combined standard uncertainty */
+	double dof;               /* effective (Welch-Satterthwaite); NaN: infinite */
+	double factor;            /* Student's, with the coverage that k = 2 has for a normal distribution */
+	double expanded_ns;       /* factor * u_ns: the U of "net +- U (k=2)" */
+	double expanded_k3_ns;    /* the same for k = 3 */
+	struct span net_interval; /* the 95 % interval to print: over restarts, widened by the Type B terms */
+	struct span net_order, net_bootstrap; /* over restarts alone */
 	struct budget_line *budget;
 	uint32_t budget_count;
 
@@ -151,6 +153,9 @@ struct cell_result {
 
 	double truth_net_ns; /* what the target emitted, null taken off; NaN where it does not know */
 	double error_ns;     /* net_ns - truth_net_ns */
+	/* The same probe by probe: median of excess_ns, the null's taken off. Where a program has several modes the two
+	 * medians above may fall into different ones; this cannot. */
+	double paired_error_ns;
 
 	double offered_pps, intended_pps;                          /* medians over valid runs */
 	int64_t lateness_p50_ns, lateness_p99_ns, lateness_max_ns; /* medians, and the largest */
@@ -195,8 +200,8 @@ struct result {
 	uint64_t seed;
 	const char *target_kind;
 	const char *plan_text;
-	uint32_t turns, turns_done;
-	int64_t started_utc_ns; /* of the first restart; 0: none ran */
+	uint32_t turns, turns_done, turns_failed; /* restarts planned; of them good; of them failed and not run again */
+	int64_t started_utc_ns;                   /* of the first restart; 0: none ran */
 	const char **axes;
 	uint32_t axis_count;
 

@@ -62,6 +62,7 @@ static void heading(FILE *out, const struct terminal_style *style, const char *t
 static void wrapped(FILE *out, const struct terminal_style *style, unsigned indent, unsigned at, const char *text)
 {
 	char word[256];
+	bool gap = false;
 
 	while (*text) {
 		size_t n = strcspn(text, " ");
@@ -69,17 +70,19 @@ static void wrapped(FILE *out, const struct terminal_style *style, unsigned inde
 
 		memcpy(word, text, kept);
 		word[kept] = '\0';
-		if (at > indent && at + terminal_columns(word) > style->width) {
+		if (at > indent && at + 1 + terminal_columns(word) > style->width) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			at = indent;
+			gap = false;
+		}
+		if (gap) {
+			fputc(' ', out);
+			at++;
 		}
 		at += terminal_text(out, word);
 		text += kept;
-		if (*text == ' ') {
-			text++;
-			fputc(*text ? ' ' : '\n', out);
-			at++;
-		}
+		gap = *text == ' ';
+		text += gap;
 	}
 	fputc('\n', out);
 }
@@ -108,6 +111,14 @@ void terminal_problems(const struct result *r, FILE *out, const struct terminal_
 
 /* --- the table --- */
 
+static bool truth_known(const struct result *r)
+{
+	for (uint32_t i = 0; i < r->cell_count; i++)
+		if (!isnan(r->cells[i].paired_error_ns))
+			return true;
+	return false;
+}
+
 static void title(const struct result *r, FILE *out, const struct terminal_style *style)
 {
 	char when[FORMAT_BYTES];
@@ -115,7 +126,8 @@ static void title(const struct result *r, FILE *out, const struct terminal_style
 	set_color(out, style, "1");
 	terminal_text(out, r->name);
 	set_color(out, style, "0");
-	fprintf(out, ": %s on target ", r->measure);
+	fprintf(out, ": %s", r->measure);
+	fputs(r->target_kind[0] ? " on target " : "", out);
 	terminal_text(out, r->target_kind);
 	fprintf(out, ", %" PRIu32 " of %" PRIu32 " restarts%s%s\n", r->turns_done, r->turns,
 		r->started_utc_ns ? ", begun " : "", format_utc(r->started_utc_ns, when));
@@ -133,7 +145,7 @@ static void fill_row(const struct result *r, const struct cell_result *c, const 
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_number(c->tare_ns, 1, text));
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_figure(&c->gross.q[QUANTILE_P99], 1, text));
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_percent(c->within_20ns, text));
-	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_number(c->truth_net_ns, 1, text));
+	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_signed(c->paired_error_ns, 1, text));
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_restarts(c, text));
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_ledger_state(c, text));
 	row->plot_at = c->net_ns;
@@ -151,7 +163,7 @@ static int table(const struct result *r, FILE *out, const struct terminal_style 
 		{ .title = "tare", .right = true, .optional = 3 },
 		{ .title = "p99", .right = true, .optional = 4 },
 		{ .title = "within 20 ns", .right = true, .optional = 6 },
-		{ .title = "truth", .right = true, .optional = 1 },
+		{ .title = "error", .right = true, .optional = 1 },
 		{ .title = "restarts", .right = true, .optional = 5 },
 		{ .title = "ledger", .optional = 7 },
 		{ .title = NULL },
@@ -211,6 +223,10 @@ int report_print_summary(const struct result *r, FILE *out, const struct termina
 	rc = table(r, out, style, err);
 	if (rc != 0)
 		return rc;
+	set_color(out, style, "2");
+	fputs("  ns by the TSC; net = gross - tare, gross = rx_path - rx_bypass (median), p99 is of gross", out);
+	fputs(truth_known(r) ? "\n  error: against what the target says it emitted, probe by probe\n" : "\n", out);
+	set_color(out, style, "0");
 	ledgers(r, out, style);
 	if (r->problem_count)
 		fputc('\n', out);
@@ -271,6 +287,7 @@ static void details(const struct cell_result *c, FILE *out, const struct termina
 	quantile_line(out, "gross", &c->gross);
 	quantile_line(out, "one-way", &c->one_way);
 	quantile_line(out, "one-way, intended", &c->intended);
+	interval_line(out, "net, 95 % interval", &c->net_interval, decimals);
 	interval_line(out, c->is_tare ? "gross, restarts" : "net, restarts",
 		      c->is_tare ? &c->gross_order : &c->net_order, decimals);
 	interval_line(out, c->is_tare ? "gross, bootstrap" : "net, bootstrap",
@@ -279,7 +296,9 @@ static void details(const struct cell_result *c, FILE *out, const struct termina
 	line(out, "between restarts (sd)", format_number(c->between_sd_ns, 2, text), "ns");
 	line(out, "within restarts (sd)", format_number(c->within_run_sd_ns, 2, text), "ns");
 	line(out, "intra-class corr.", format_number(c->icc, 2, text), "");
-	line(out, "error against truth", format_signed(c->error_ns, decimals, text), "ns");
+	line(out, "truth, median", format_number(c->truth_net_ns, decimals, text), "ns");
+	line(out, "error, of medians", format_signed(c->error_ns, decimals, text), "ns");
+	line(out, "error, probe by probe", format_signed(c->paired_error_ns, decimals, text), "ns");
 	modes(c, out);
 	fprintf(out, "    %-22s %.6g of %.6g packets/s", "offered load", c->offered_pps, c->intended_pps);
 	fprintf(out, "; lateness p50 %s,", format_time((double)c->lateness_p50_ns, text));
@@ -329,25 +348,29 @@ static void budget(const struct cell_result *c, FILE *out, const struct terminal
 	free(t.rows);
 }
 
-int terminal_write(const struct result *r, FILE *out, const struct terminal_style *style, bool with_budget,
+int terminal_write(const struct result *r, FILE *out, const struct terminal_style *style, unsigned parts,
 		   struct err *err)
 {
 	int rc = report_print_summary(r, out, style, err);
 
 	if (rc != 0)
 		return rc;
-	heading(out, style, "cells");
-	for (uint32_t i = 0; i < r->cell_count; i++)
-		details(&r->cells[i], out, style);
-	if (with_budget) {
+	if (parts & TERMINAL_CELLS) {
+		heading(out, style, "cells");
+		for (uint32_t i = 0; i < r->cell_count; i++)
+			details(&r->cells[i], out, style);
+	}
+	if (parts & TERMINAL_BUDGET) {
 		heading(out, style, "uncertainty budget (GUM)");
 		for (uint32_t i = 0; i < r->cell_count; i++)
 			budget(&r->cells[i], out, style);
 	}
-	heading(out, style, "stamp points");
-	for (uint32_t i = 0; i < r->point_count; i++) {
-		fprintf(out, "  %-17s ", r->points[i].name);
-		wrapped(out, style, 20, 20, r->points[i].value);
+	if (parts & TERMINAL_CELLS) {
+		heading(out, style, "stamp points");
+		for (uint32_t i = 0; i < r->point_count; i++) {
+			fprintf(out, "  %-17s ", r->points[i].name);
+			wrapped(out, style, 20, 20, r->points[i].value);
+		}
 	}
 	if (fflush(out) != 0 || ferror(out))
 		return err_set(err, ERR_HOST, errno ? errno : EIO, "cannot write the report: %s", strerror(errno));

@@ -21,11 +21,17 @@ struct terminal_style {
 /* Width of the terminal behind `out` (100 where it is none; COLUMNS wins), character set by the environment's locale. */
 struct terminal_style terminal_style_of(FILE *out, bool color);
 
-/* The whole report; with `budget` each cell's uncertainty, term by term. 0 or -errno. */
-int terminal_write(const struct result *result, FILE *out, const struct terminal_style *style, bool budget,
+/* What may stand below the summary. */
+enum terminal_parts {
+	TERMINAL_CELLS = 1 << 0,  /* each cell's quantiles, intervals, spread and conditions; the stamp points */
+	TERMINAL_BUDGET = 1 << 1, /* each uncertainty, term by term */
+};
+
+/* The report: the summary, and the parts asked for. 0 or -errno. */
+int terminal_write(const struct result *result, FILE *out, const struct terminal_style *style, unsigned parts,
 		   struct err *err);
 
-/* What a run ends with: the table, its ledger, and the problems. */
+/* What a run ends with, and a report begins with: the table, its ledger, and the problems. */
 int report_print_summary(const struct result *result, FILE *out, const struct terminal_style *style, struct err *err);
 
 /* The problems alone, gravest first. */

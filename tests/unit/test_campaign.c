@@ -412,6 +412,41 @@ static void begin_that_fails_ends_it(void **state)
 	assert_string_equal(fake.calls, "be");
 }
 
+/* With defaults, and without what is not set. */
+static void settings_that_hold_are_stored(void **state)
+{
+	static const struct setting table[] = {
+		{ .name = "loss", .type = SETTING_QUANTITY, .dim = QUANTITY_SHARE, .fallback = "0.5%" },
+		{ .name = "trace", .type = SETTING_TEXT },
+		{ .name = NULL },
+	};
+	struct plan *plan = fake_plan("text", BLOCKS);
+	struct campaign_options o = options();
+	struct stored_restart *restarts;
+	struct stored_campaign campaign;
+	struct campaign_counts counts;
+	struct arena arena, settings;
+	struct store *s = open_store();
+	struct err err = { 0 };
+
+	(void)state;
+	arena_init(&settings, 0);
+	assert_int_equal(settings_init(&plan->target_settings, table, &settings), 0);
+	assert_int_equal(settings_init(&plan->probes, table, &settings), 0);
+	assert_int_equal(settings_set(&plan->probes, "trace", "a.pcap", &err), 0);
+	assert_int_equal(campaign_run(plan, s, &o, &counts, &err), 0);
+	store_close(s);
+	stored(&arena, &restarts, &campaign);
+	assert_int_equal(campaign.fact_count, 4);
+	assert_string_equal(campaign.facts[1].name, "plan.probes.loss");
+	assert_string_equal(campaign.facts[1].value, "0.5%");
+	assert_string_equal(campaign.facts[2].name, "plan.probes.trace");
+	assert_string_equal(campaign.facts[2].value, "a.pcap");
+	assert_string_equal(campaign.facts[3].name, "plan.target.loss");
+	arena_release(&arena);
+	arena_release(&settings);
+}
+
 static void measure_that_is_not_there_is_refused(void **state)
 {
 	struct campaign_options o = options();
@@ -440,6 +475,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(flag_between_restarts_stops_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(store_that_fails_ends_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(begin_that_fails_ends_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(settings_that_hold_are_stored, setup, teardown),
 		cmocka_unit_test_setup_teardown(measure_that_is_not_there_is_refused, setup, teardown),
 	};
 

@@ -845,6 +845,28 @@ static int without_permission(void)
 	return check_whole() == 1 ? 0 : 5;
 }
 
+/* Another user's campaign, while it runs. */
+static int read_as_nobody(void)
+{
+	if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+		return 1;
+	return check_whole() == 1 ? 0 : 2;
+}
+
+static void stranger_reads_beside_a_writer(void **state)
+{
+	struct store *s = open_write(2);
+	struct err err = { 0 };
+
+	(void)state;
+	put_good(s, 0);
+	assert_int_equal(store_begin_restart(s, 1, &err), 0);
+	assert_int_equal(chmod(base, 0755), 0);
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(in_child(read_as_nobody), 0);
+	store_close(s);
+}
+
 static void permission_is_told(void **state)
 {
 	struct store *s = open_write(2);
@@ -936,6 +958,7 @@ int main(void)
 		cmocka_unit_test_setup(not_a_store, fresh_dir),
 		cmocka_unit_test_setup(no_directory, fresh_dir),
 		cmocka_unit_test_setup(permission_is_told, fresh_dir),
+		cmocka_unit_test_setup(stranger_reads_beside_a_writer, fresh_dir),
 		cmocka_unit_test_setup(damaged_rows_are_told, fresh_dir),
 	};
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_REPORT_HTML_PRIVATE_H
+#define TARE_REPORT_HTML_PRIVATE_H
+
+#include <stdio.h>
+
+#include "report/result.h"
+
+/* The parts of the page, for html.c. */
+
+/* Text with markup escaped; what XML cannot hold becomes U+FFFD. */
+void html_text(FILE *out, const char *text);
+
+void html_style(FILE *out); /* the contents of <style> */
+
+/* Figures as inline SVG; each draws nothing and returns false when the result has nothing to show in it. */
+bool chart_net(const struct result *result, FILE *out);
+bool chart_distribution(const struct result *result, FILE *out);
+bool chart_restarts(const struct result *result, FILE *out);
+bool chart_packets(const struct result *result, FILE *out);
+
+/* The colour class of a cell: "tare", or "c0" to "c7". */
+const char *chart_class(const struct result *result, uint32_t cell);
+
+/* Sections of html_detail.c. */
+void html_cells(const struct result *result, FILE *out);
+void html_restarts(const struct result *result, FILE *out);
+void html_blocks(const struct result *result, FILE *out);
+void html_notes(const struct result *result, FILE *out); /* stamp points, method, provenance, events, plan */
+
+/* <td>; `class_name` NULL: none. */
+void html_cell(FILE *out, const char *class_name, const char *text);
+
+#endif

@@ -1,0 +1,850 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/csv.h"
+#include "report/figures.h"
+#include "report/html.h"
+#include "report/json.h"
+#include "report/open.h"
+#include "report/output.h"
+#include "report/terminal.h"
+#include "synthetic.h"
+
+static char base[] = "/tmp/tare-report-XXXXXX";
+static char dir[64];
+
+static int make_base(void **state)
+{
+	(void)state;
+	return mkdtemp(base) ? 0 : -1;
+}
+
+static void remove_tree(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	char name[512];
+
+	while (d && (e = readdir(d))) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
+		if (unlink(name) != 0)
+			remove_tree(name);
+	}
+	if (d)
+		closedir(d);
+	rmdir(path);
+}
+
+static int remove_base(void **state)
+{
+	(void)state;
+	remove_tree(base);
+	return 0;
+}
+
+static const struct synthetic_program two[] = { { .name = "forward", .net_ns = 149, .restart_ns = 1 },
+						{ .name = "checksum", .net_ns = 364, .restart_ns = 0.5 } };
+
+static struct synthetic plain(void)
+{
+	return (struct synthetic){ .programs = two,
+				   .program_count = 2,
+				   .blocks = 6,
+				   .runs = 3,
+				   .probes = 4200,
+				   .packets = 420,
+				   .unbalanced_turn = UINT32_MAX,
+				   .failed_turn = UINT32_MAX };
+}
+
+static struct result *result_of(const struct synthetic *s)
+{
+	static unsigned number;
+	struct result *r = NULL;
+	struct err err = { 0 };
+
+	snprintf(dir, sizeof(dir), "%s/%u", base, number++);
+	if (synthetic_write(s, dir, &err) != 0 || result_open(dir, &r, &err) != 0)
+		fail_msg("%s", err.message);
+	return r;
+}
+
+static void assert_near(double value, double expected, double within)
+{
+	if (!(fabs(value - expected) <= within))
+		fail_msg("%.6g is not %.6g +- %.3g", value, expected, within);
+}
+
+static const struct problem *find_problem(const struct result *r, const char *severity, const char *part)
+{
+	for (uint32_t i = 0; i < r->problem_count; i++)
+		if (strcmp(r->problems[i].severity, severity) == 0 && strstr(r->problems[i].text, part))
+			return &r->problems[i];
+	return NULL;
+}
+
+/* --- numbers --- */
+
+static void figures_are_those_that_were_put_in(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r = result_of(&s);
+	const struct cell_result *c = result_find_cell(r, "program=forward");
+	const struct cell_result *tare = result_find_cell(r, "tare");
+
+	(void)state;
+	/* Restarts add 0 1 -1 2 -2 3 ns: their median is 0.5. Probes lie evenly over +-10 ns. */
+	assert_near(c->net_ns, 149.5, 1e-6);
+	assert_near(c->gross.q[QUANTILE_P50].value, 1149.5, 1e-6);
+	assert_near(c->gross.q[QUANTILE_P90].value, 1149.5 + 8, 1e-6);
+	assert_near(c->gross.q[QUANTILE_P99].value, 1149.5 + 10, 1e-6);
+	assert_near(c->one_way.q[QUANTILE_P50].value, 1649.5, 1e-6);
+	assert_near(c->intended.q[QUANTILE_P50].value, 1689.5, 1e-6);
+	assert_near(c->tare_ns, 1000, 1e-6);
+	assert_near(tare->gross.q[QUANTILE_P50].value, 1000, 1e-6);
+	assert_true(isnan(tare->net_ns));
+	assert_near(c->net_order.low, 147, 1e-6);
+	assert_near(c->net_order.high, 152, 1e-6);
+	assert_near(c->net_order.level, 96.875, 1e-9);
+	assert_true(c->net_bootstrap.low >= 147 && c->net_bootstrap.high <= 152 && span_is(&c->net_bootstrap));
+	assert_true(c->net_interval.low <= 149.5 && c->net_interval.high >= 149.5);
+	assert_near(c->within_20ns, 100, 1e-9);
+	assert_near(c->within_run_sd_ns, 0, 1e-9);
+	assert_near(c->between_sd_ns, sqrt(3.5), 1e-6);
+	assert_near(c->icc, 1, 1e-9);
+	assert_true(c->expanded_ns > 0 && c->expanded_ns < 10);
+	assert_near(c->expanded_ns, c->factor * c->u_ns, 1e-9);
+	assert_int_equal(c->ledger.sent, 6 * 3 * 4200);
+	assert_int_equal(c->ledger.fate[FATE_MATCHED], 6 * 3 * 4200);
+	assert_int_equal(tare->ledger.sent, 12 * 3 * 4200);
+	assert_int_equal(c->restarts_valid, 6);
+	assert_int_equal(tare->restarts_planned, 12);
+	assert_int_equal(c->mode_count, 1);
+	assert_int_equal(r->restart_count, 24);
+	assert_int_equal(r->restarts[5].order, 5);
+	assert_int_equal(r->problem_count, 0);
+	assert_int_equal(result_check(r, NULL), 0);
+	result_destroy(r);
+}
+
+static void a_budget_adds_up(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r = result_of(&s);
+	const struct cell_result *c = &r->cells[0];
+	double sum = 0, share = 0;
+
+	(void)state;
+	assert_true(c->budget_count >= 2);
+	for (uint32_t i = 0; i < c->budget_count; i++) {
+		sum += c->budget[i].u_ns * c->budget[i].u_ns;
+		share += c->budget[i].share;
+		assert_true(c->budget[i].name[0] && c->budget[i].how[0]);
+	}
+	assert_near(sqrt(sum), c->u_ns, 1e-9);
+	assert_near(share, 100, 1e-6);
+	result_destroy(r);
+}
+
+static void drift_is_seen_and_taken_off(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.drift_ns = 1;
+	r = result_of(&s);
+	assert_int_equal(r->block_count, 6);
+	for (uint32_t b = 0; b < 6; b++) {
+		assert_near(r->blocks[b].before_ns, 1000 + 4 * b, 1e-6);
+		assert_near(r->blocks[b].drift_ns, 3, 1e-6);
+		assert_near(r->blocks[b].tare_ns, 1001.5 + 4 * b, 1e-6);
+	}
+	/* Gross has drifted by 20 ns over the campaign; the net by at most half a restart's worth. */
+	for (uint32_t i = 0; i < r->restart_count; i++) {
+		const struct restart_result *x = &r->restarts[i];
+
+		if (x->cell == 0)
+			assert_near(x->net_ns, 149 + synthetic_restart_ns(&two[0], x->restart), 0.5 + 1e-6);
+	}
+	result_destroy(r);
+}
+
+static void loss_is_latency_and_too_little_is_refused(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.lost_every = 50;
+	r = result_of(&s);
+	assert_int_equal(r->cells[0].gross.q[QUANTILE_P90].state, FIGURE_NUMBER);
+	assert_int_equal(r->cells[0].gross.q[QUANTILE_P99].state, FIGURE_LOST);
+	assert_int_equal(r->cells[0].gross.q[QUANTILE_P999].state, FIGURE_LOST);
+	assert_int_equal(r->cells[0].gross.q[QUANTILE_P9999].state, FIGURE_REFUSED);
+	assert_int_equal(r->cells[0].gross.q[QUANTILE_P9999].need, 36887);
+	assert_int_equal(r->cells[0].ledger.fate[FATE_LOST], 6 * 3 * 84);
+	assert_non_null(find_problem(r, "warning", "rank as infinite"));
+	assert_near(r->cells[0].within_20ns, 98, 1e-6);
+	result_destroy(r);
+
+	s = plain();
+	s.probes = 300;
+	r = result_of(&s);
+	assert_int_equal(r->cells[0].gross.q[QUANTILE_P99].state, FIGURE_REFUSED);
+	assert_int_equal(r->cells[0].gross.q[QUANTILE_P99].need, 368);
+	result_destroy(r);
+}
+
+static void set_apart_is_in_no_figure(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.apart_every = 10; /* and 5 us slower: one of them in a figure would show */
+	r = result_of(&s);
+	assert_near(r->cells[0].gross.q[QUANTILE_P999].value, 1159.5, 1e-6);
+	assert_int_equal(r->restarts[0].runs[0].ranked, 4200 - 420);
+	assert_int_equal(r->cells[0].ledger.set_apart, 6 * 3 * 420);
+	assert_non_null(find_problem(r, "warning", "set apart"));
+	result_destroy(r);
+}
+
+static void invalid_runs_and_failed_restarts_are_shown_and_in_no_figure(void **state)
+{
+	struct synthetic s = plain();
+	struct err err = { 0 };
+	struct result *r;
+
+	(void)state;
+	s.unbalanced_turn = 1; /* program 0, block 0 */
+	s.failed_turn = 2;     /* program 1, block 0 */
+	r = result_of(&s);
+	assert_false(r->restarts[1].runs[0].valid);
+	assert_non_null(strstr(r->restarts[1].runs[0].reason, "does not balance"));
+	assert_true(isnan(r->restarts[1].runs[0].iqr_ns));
+	assert_true(r->restarts[1].runs[1].valid);
+	assert_int_equal(r->cells[0].runs_invalid, 1);
+	assert_int_equal(r->cells[0].ledger.sent, 17 * 4200);
+	assert_int_equal(r->cells[0].ledger_excluded.sent, 4200);
+	assert_int_equal(r->cells[0].restarts_valid, 6);
+	assert_string_equal(r->restarts[2].state, "failed");
+	assert_string_equal(r->restarts[2].reason, "the pipeline did not come up");
+	assert_int_equal(r->cells[1].restarts_failed, 1);
+	assert_int_equal(r->cells[1].restarts_valid, 5);
+	assert_int_equal(r->turns_failed, 1);
+	assert_null(find_problem(r, "warning", "have not run"));
+	assert_non_null(find_problem(r, "error", "1 restart failed"));
+	assert_non_null(find_problem(r, "error", "1 of 18 runs invalid"));
+	assert_true(result_check(r, &err) < 0);
+	assert_int_equal(err.kind, ERR_RESULT);
+	assert_string_equal(r->problems[0].severity, "error");
+	/* Five restarts: 93.75 % and no U, said so. */
+	assert_near(r->cells[1].net_order.level, 93.75, 1e-9);
+	assert_true(isnan(r->cells[1].expanded_ns) && !span_is(&r->cells[1].net_order));
+	assert_non_null(find_problem(r, "warning", "93.75 %"));
+	result_destroy(r);
+}
+
+static void samples_that_disagree_with_the_ledger_make_a_run_invalid(void **state)
+{
+	struct synthetic s = plain();
+	struct plan *plan = synthetic_plan(&s);
+	struct run_record run = synthetic_run(&s, 0);
+	struct pair *pairs = calloc(s.probes, sizeof(*pairs));
+	struct err err = { 0 };
+	struct store *store;
+	struct result *r;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1);
+	snprintf(dir, sizeof(dir), "%s/disagree", base);
+	assert_int_equal(store_open_write(dir, plan, &store, &err), 0);
+	assert_int_equal(store_begin_restart(store, 0, &err), 0);
+	synthetic_pairs(&s, &plan->turns[0], 1000, pairs, &run, &rng);
+	/* The account stays balanced, but the samples tell another story. */
+	run.ledger.fate[FATE_MATCHED] -= 3;
+	run.ledger.fate[FATE_LOST] += 3;
+	if (store_put_run(store, &run, pairs, s.probes, &err) == 0) {
+		assert_int_equal(store_commit_restart(store, NULL, NULL, &err), 0);
+		store_close(store);
+		assert_int_equal(result_open(dir, &r, &err), 0);
+		assert_false(r->restarts[0].runs[0].valid);
+		assert_non_null(strstr(r->restarts[0].runs[0].reason, "the samples say"));
+		assert_string_equal(r->restarts[0].state, "invalid");
+		assert_non_null(find_problem(r, "error", "no valid restart"));
+		assert_non_null(find_problem(r, "warning", "have not run"));
+		result_destroy(r);
+	} else { /* refused at the door is as good */
+		store_close(store);
+	}
+	free(pairs);
+}
+
+static void modes_by_packet_are_found(void **state)
+{
+	static const struct synthetic_program fivetuple[] = { { .name = "fivetuple", .net_ns = 107, .second_ns = 30 } };
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.programs = fivetuple;
+	s.program_count = 1;
+	s.noise_ns = 5;
+	s.truth = true;
+	r = result_of(&s);
+	assert_int_equal(r->cells[0].mode_count, 2);
+	assert_near(r->cells[0].modes[0].net_ns, 107, 1);
+	assert_near(r->cells[0].modes[1].net_ns, 137, 1);
+	assert_near(r->cells[0].modes[0].share, 50, 1);
+	assert_int_equal(r->cells[0].packet_count, 420);
+	assert_non_null(find_problem(r, "note", "2 modes by packet"));
+	assert_near(r->cells[0].paired_error_ns, 0, 0.6);
+	result_destroy(r);
+}
+
+static void truth_is_compared_with_what_was_recovered(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.truth = true;
+	r = result_of(&s);
+	assert_near(r->cells[0].truth_net_ns, 149.5, 1e-6);
+	assert_near(r->cells[0].error_ns, 0, 1e-6);
+	assert_near(r->cells[0].paired_error_ns, 0, 1e-6);
+	result_destroy(r);
+}
+
+static void an_empty_store_says_so(void **state)
+{
+	struct synthetic s = plain();
+	struct plan *plan = synthetic_plan(&s);
+	struct terminal_style style = { .width = 80 };
+	struct err err = { 0 };
+	struct store *store;
+	struct result *r;
+	char *text = NULL;
+	size_t length;
+	FILE *f = open_memstream(&text, &length);
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/empty", base);
+	assert_int_equal(store_open_write(dir, plan, &store, &err), 0);
+	store_close(store);
+	assert_int_equal(result_open(dir, &r, &err), 0);
+	assert_non_null(find_problem(r, "error", "nothing has been measured"));
+	assert_int_equal(terminal_write(r, f, &style, TERMINAL_CELLS | TERMINAL_BUDGET, &err), 0);
+	assert_int_equal(html_write(r, f, &err), 0);
+	fclose(f);
+	free(text);
+	result_destroy(r);
+}
+
+/* --- documents --- */
+
+static char *json_of(const struct result *r)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *f = open_memstream(&text, &length);
+	struct err err = { 0 };
+
+	assert_int_equal(result_write_json(r, f, &err), 0);
+	fclose(f);
+	return text;
+}
+
+static char *terminal_of(const struct result *r, bool utf8, unsigned width)
+{
+	struct terminal_style style = { .width = width, .utf8 = utf8 };
+	char *text = NULL;
+	size_t length;
+	FILE *f = open_memstream(&text, &length);
+
+	assert_int_equal(terminal_write(r, f, &style, TERMINAL_CELLS | TERMINAL_BUDGET, NULL), 0);
+	fclose(f);
+	return text;
+}
+
+static void json_comes_back_whole(void **state)
+{
+	struct synthetic s = plain();
+	struct err err = { 0 };
+	struct result *r, *again = NULL;
+	char *first, *second, *shown, *shown_again;
+
+	(void)state;
+	s.lost_every = 50;
+	s.failed_turn = 2;
+	r = result_of(&s);
+	first = json_of(r);
+	assert_non_null(strstr(first, "\"p99\": \"lost\""));
+	assert_non_null(strstr(first, "\"p99.99\": \"n<36887\""));
+	assert_non_null(strstr(first, "\"net_ns\": 149.5"));
+	if (result_load_text(first, strlen(first), "memory", &again, &err) != 0)
+		fail_msg("%s", err.message);
+	second = json_of(again);
+	assert_string_equal(first, second);
+	shown = terminal_of(r, true, 120);
+	shown_again = terminal_of(again, true, 120);
+	assert_string_equal(shown, shown_again);
+	free(first);
+	free(second);
+	free(shown);
+	free(shown_again);
+	result_destroy(r);
+	result_destroy(again);
+}
+
+static void bad_json_is_refused_with_its_place(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} bad[] = {
+		{ "", "not JSON" },
+		{ "[]", "no \"schema\"" },
+		{ "{\"schema\": 2}", "reads 1 to 1" },
+		{ "{\"schema\": \"1\"}", "no \"schema\"" },
+		{ "{\"schema\": 1, \"name\": 5}", "name is not text" },
+		{ "{\"schema\": 1, \"cells\": {}}", "cells is not a list" },
+		{ "{\"schema\": 1, \"cells\": [{\"net_ns\": \"x\"}]}", "cells[0].net_ns is not a number" },
+		{ "{\"schema\": 1, \"cells\": [{\"gross\": {\"p99\": \"n<\"}}]}", "cells[0].gross.p99 is not" },
+		{ "{\"schema\": 1, \"cells\": [{\"runs_valid\": -1}]}", "cells[0].runs_valid is not a count" },
+		{ "{\"schema\": 1, \"cells\": [{\"ecdf_p\": [1]}]}", "differ in length" },
+		{ "{\"schema\": 1, \"cells\": [{\"values\": [\"x\"]}]}", "longer than axes" },
+		{ "{\"schema\": 1, \"restarts\": [{\"cell\": 1}]}", "there are 0 cells" },
+		{ "{\"schema\": 1, \"schema\": 1}", "not JSON" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err err = { 0 };
+		struct result *r = NULL;
+
+		assert_true(result_load_text(bad[i].text, strlen(bad[i].text), "x.json", &r, &err) < 0);
+		assert_null(r);
+		assert_int_equal(err.kind, ERR_USAGE);
+		if (!strstr(err.message, bad[i].message) || strncmp(err.message, "x.json", 6) != 0)
+			fail_msg("%s: '%s' lacks '%s'", bad[i].text, err.message, bad[i].message);
+	}
+}
+
+static void a_sparse_document_can_be_drawn(void **state)
+{
+	static const char text[] = "{\"schema\": 1, \"cells\": [{}], \"restarts\": [{}], \"blocks\": [{}], "
+				   "\"facts\": [{}], \"problems\": [{}], \"events\": [{}]}";
+	struct err err = { 0 };
+	struct result *r;
+	struct figures_outcome outcome;
+	char *shown, path[128];
+	size_t length;
+	FILE *f = open_memstream(&shown, &length);
+
+	(void)state;
+	assert_int_equal(result_load_text(text, strlen(text), "x", &r, &err), 0);
+	assert_int_equal(html_write(r, f, &err), 0);
+	fclose(f);
+	free(shown);
+	free(terminal_of(r, false, 40));
+	snprintf(path, sizeof(path), "%s/sparse", base);
+	assert_int_equal(csv_write(r, path, &err), 0);
+	assert_int_equal(figures_write(r, path, "/bin/false", &outcome, &err), 0);
+	assert_int_equal(outcome.drawn, 0);
+	result_destroy(r);
+}
+
+static char *file_text(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, 4 << 20);
+
+	assert_non_null(text);
+	if (!f)
+		fail_msg("%s is not there", path);
+	assert_true(fread(text, 1, (4 << 20) - 1, f) > 0);
+	fclose(f);
+	return text;
+}
+
+static void the_schema_in_the_docs_is_the_one_in_the_program(void **state)
+{
+	int (*const write[])(FILE *, struct err *) = { result_write_schema, result_write_schema_document };
+	const char *const names[] = { "docs/result.schema.json", "docs/result-schema.md" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		char path[512], *now = NULL, *kept;
+		size_t length;
+		FILE *f = open_memstream(&now, &length);
+
+		assert_int_equal(write[i](f, NULL), 0);
+		fclose(f);
+		snprintf(path, sizeof(path), "%s/%s", SOURCE_ROOT, names[i]);
+		if (getenv("TARE_UPDATE")) { /* TARE_UPDATE=1 build/tests/unit/test_report */
+			f = fopen(path, "w");
+			assert_non_null(f);
+			fputs(now, f);
+			fclose(f);
+		}
+		kept = file_text(path);
+		assert_string_equal(now, kept);
+		free(now);
+		free(kept);
+	}
+}
+
+static void golden_result(const char *path, double slower_ns, uint32_t unbalanced)
+{
+	struct synthetic_program programs[] = {
+		{ .name = "forward", .net_ns = 149 + slower_ns, .restart_ns = 0.4 },
+		{ .name = "fivetuple", .net_ns = 107, .second_ns = 30, .restart_ns = 0.3 },
+	};
+	struct synthetic s = plain();
+	struct result *r;
+	char *now;
+	FILE *f;
+
+	s.name = "golden";
+	s.programs = programs;
+	s.probes = 840;
+	s.packets = 84;
+	s.runs = 2;
+	s.lost_every = 210;
+	s.truth = true;
+	s.unbalanced_turn = unbalanced;
+	r = result_of(&s);
+	r->started_utc_ns = 1767225600000000000;
+	r->tool_version = "0";
+	for (uint32_t k = 0; k < r->restart_count; k++)
+		r->restarts[k].started_utc_ns = r->started_utc_ns;
+	now = json_of(r);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(now, f);
+	fclose(f);
+	free(now);
+	result_destroy(r);
+}
+
+/*
+ * The saved results that the golden transcripts draw. They stay as they are when
+ * an estimator changes, but must have every member of today's schema:
+ * TARE_UPDATE=1 writes them anew when one is added.
+ */
+static void the_golden_results_have_the_whole_schema(void **state)
+{
+	static const char *const names[] = { "before.json", "after.json" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct err err = { 0 };
+		struct result *r;
+		char path[512], *now, *kept;
+
+		snprintf(path, sizeof(path), "%s/tests/golden/%s", SOURCE_ROOT, names[i]);
+		if (getenv("TARE_UPDATE"))
+			golden_result(path, 20 * i, i ? 6 : UINT32_MAX);
+		if (result_open(path, &r, &err) != 0)
+			fail_msg("%s", err.message);
+		now = json_of(r);
+		kept = file_text(path);
+		assert_string_equal(now, kept);
+		free(now);
+		free(kept);
+		result_destroy(r);
+	}
+}
+
+/* --- the page --- */
+
+/* Tags nest, attributes are quoted, no bare & or <: what makes a page well-formed. */
+static const char *ill_formed(const char *p)
+{
+	const char *open[64];
+	size_t lengths[64], depth = 0;
+
+	while (*p) {
+		if (*p == '&') {
+			size_t n = strcspn(p + 1, "; <&");
+
+			if (p[n + 1] != ';' || n < 2)
+				return p;
+			p += n + 2;
+		} else if (*p != '<') {
+			p++;
+		} else if (strncmp(p, "<!DOCTYPE", 9) == 0) {
+			p = strchr(p, '>') + 1;
+		} else if (p[1] == '/') {
+			size_t n = strcspn(p + 2, ">");
+
+			if (depth == 0 || n != lengths[depth - 1] || strncmp(p + 2, open[depth - 1], n) != 0)
+				return p;
+			depth--;
+			p += n + 3;
+		} else {
+			const char *name = p + 1, *end = p;
+			size_t n = strcspn(name, " />\n");
+
+			for (bool quoted = false; *end != '>' || quoted; end++) {
+				if (!*end || (*end == '<' && end > p))
+					return p;
+				quoted ^= *end == '"';
+			}
+			if (n == 0 || depth == 64)
+				return p;
+			if (end[-1] != '/') {
+				open[depth] = name;
+				lengths[depth++] = n;
+			}
+			p = end + 1;
+		}
+	}
+	return depth ? p : NULL;
+}
+
+static const char hostile[] = "<script>alert('x')</script>\" onload=\"x & \033[31mred\x01\xff\xc3\x28 \xe2\x80\xae";
+
+static void the_page_is_well_formed_and_escapes_everything(void **state)
+{
+	struct synthetic_program programs[] = { { .name = hostile, .net_ns = 149 } };
+	struct synthetic s = plain();
+	struct err err = { 0 };
+	struct result *r;
+	char path[128], *page;
+	const char *bad;
+
+	(void)state;
+	s.name = hostile;
+	s.plan_text = hostile;
+	s.programs = programs;
+	s.program_count = 1;
+	s.failed_turn = 1;
+	s.unbalanced_turn = 0;
+	r = result_of(&s);
+	snprintf(path, sizeof(path), "%s/page.html", base);
+	assert_int_equal(output_html(path, r, &err), 0);
+	page = file_text(path);
+	bad = ill_formed(page);
+	if (bad)
+		fail_msg("ill-formed at: %.80s", bad);
+	assert_null(strstr(page, "<script"));
+	assert_null(strstr(page, "http://"));
+	assert_null(strstr(page, "https://"));
+	assert_non_null(strstr(page, "&lt;script&gt;"));
+	for (const char *c = page; *c; c++)
+		assert_true((unsigned char)*c >= 0x20 || *c == '\n' || *c == '\t');
+	assert_null(strstr(page, "\xff"));
+	assert_null(strstr(page, "\xe2\x80\xae"));
+	free(page);
+	/* And no escape sequence reaches the terminal. */
+	page = terminal_of(r, true, 100);
+	assert_null(strchr(page, '\033'));
+	assert_null(strchr(page, '\x01'));
+	free(page);
+	/* The JSON of it is JSON. */
+	page = json_of(r);
+	result_destroy(r);
+	if (result_load_text(page, strlen(page), "x", &r, &err) != 0)
+		fail_msg("%s", err.message);
+	free(page);
+	result_destroy(r);
+}
+
+static void the_checker_of_pages_finds_what_is_wrong(void **state)
+{
+	(void)state;
+	assert_null(ill_formed("<a b=\"x>y\"><c/>&amp;</a>"));
+	assert_non_null(ill_formed("<a><b></a></b>"));
+	assert_non_null(ill_formed("<a>"));
+	assert_non_null(ill_formed("<a>&</a>"));
+	assert_non_null(ill_formed("<a b=\"></a>"));
+}
+
+static void a_file_that_cannot_be_written_leaves_the_old_one(void **state)
+{
+	struct synthetic s = plain();
+	struct err err = { 0 };
+	struct result *r = result_of(&s);
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/nowhere/x.html", base);
+	assert_true(output_html(path, r, &err) < 0);
+	assert_int_equal(err.kind, ERR_HOST);
+	assert_non_null(strstr(err.message, path));
+	assert_true(csv_write(r, "/dev/null", &err) < 0);
+	result_destroy(r);
+}
+
+/* --- terminal --- */
+
+static void the_table_fits_its_width(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r = result_of(&s);
+
+	(void)state;
+	for (unsigned width = 40; width <= 160; width += 15) {
+		char *text = terminal_of(r, width % 2, width), *end = strstr(text, "ledger, probes"), *line = text;
+
+		assert_non_null(strstr(text, "forward"));
+		*end = '\0';
+		line = strstr(text, "  program"); /* the title above the table is as long as it is */
+		for (line = strtok(line, "\n"); line; line = strtok(NULL, "\n"))
+			if (strncmp(line, "  ns by", 7) != 0 && width >= 60 && terminal_columns(line) > width)
+				fail_msg("%u columns in %u: %s", terminal_columns(line), width, line);
+		if (!(width % 2))
+			for (char *c = text; *c; c++)
+				assert_true((unsigned char)*c < 0x80);
+		free(text);
+	}
+	result_destroy(r);
+}
+
+/* --- files --- */
+
+static void csv_has_a_row_for_everything(void **state)
+{
+	static const struct {
+		const char *name;
+		int rows;
+	} files[] = { { "cells.csv", 3 },      { "restarts.csv", 24 }, { "runs.csv", 72 },
+		      { "ecdf.csv", 3 * 105 }, { "blocks.csv", 6 },    { "packets.csv", 3 * 420 } };
+	struct synthetic_program programs[] = { { .name = "a,\"b\"", .net_ns = 149 }, { .name = "c", .net_ns = 10 } };
+	struct synthetic s = plain();
+	struct err err = { 0 };
+	struct result *r;
+	char path[128], file[256], *text;
+
+	(void)state;
+	s.programs = programs;
+	r = result_of(&s);
+	snprintf(path, sizeof(path), "%s/csv", base);
+	assert_int_equal(csv_write(r, path, &err), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int rows = -1, columns = -1;
+
+		snprintf(file, sizeof(file), "%s/%s", path, files[i].name);
+		text = file_text(file);
+		for (char *at = text; *at; rows++) {
+			int n = 1;
+
+			for (bool quoted = false; *at != '\r' || quoted; at++) {
+				assert_true(*at != '\0');
+				quoted ^= *at == '"';
+				n += *at == ',' && !quoted;
+			}
+			at += 2;
+			if (columns >= 0)
+				assert_int_equal(n, columns);
+			columns = n;
+		}
+		assert_int_equal(rows, files[i].rows);
+		free(text);
+	}
+	snprintf(file, sizeof(file), "%s/cells.csv", path);
+	text = file_text(file);
+	assert_non_null(strstr(text, "\"a,\"\"b\"\"\""));
+	assert_non_null(strstr(text, ",gross.p50,"));
+	free(text);
+	result_destroy(r);
+}
+
+static void a_figure_that_cannot_be_drawn_is_said(void **state)
+{
+	struct synthetic s = plain();
+	struct err err = { 0 };
+	struct result *r = result_of(&s);
+	struct figures_outcome outcome;
+	char path[128], file[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/figures", base);
+	assert_int_equal(figures_write(r, path, "/nowhere/gnuplot", &outcome, &err), 0);
+	assert_int_equal(outcome.drawn, 0);
+	assert_non_null(strstr(outcome.figure[0].reason, "not installed"));
+	assert_true(figures_check(&outcome, &err) < 0);
+	assert_int_equal(err.kind, ERR_HOST);
+	assert_non_null(strstr(err.message, "ecdf, net, restarts, packets"));
+	assert_int_equal(figures_write(r, path, "/bin/false", &outcome, &err), 0);
+	assert_non_null(strstr(outcome.figure[3].reason, "status 1"));
+	/* One that succeeds without drawing is found out too. */
+	assert_int_equal(figures_write(r, path, "/bin/true", &outcome, &err), 0);
+	assert_int_equal(outcome.drawn, 0);
+	snprintf(file, sizeof(file), "%s/ecdf.gp", path);
+	assert_int_equal(access(file, R_OK), 0);
+	snprintf(file, sizeof(file), "%s/ecdf.svg", path);
+	assert_int_not_equal(access(file, R_OK), 0);
+	result_destroy(r);
+}
+
+static void gnuplot_draws_them_all(void **state)
+{
+	struct synthetic_program programs[] = { { .name = "it's \"x\" `id` $(id)", .net_ns = 149, .restart_ns = 1 } };
+	struct synthetic s = plain();
+	struct err err = { 0 };
+	struct figures_outcome outcome;
+	struct result *r;
+	char path[128];
+
+	(void)state;
+	if (access("/usr/bin/gnuplot", X_OK) != 0) {
+		print_message("gnuplot is not installed: not tried\n");
+		skip();
+	}
+	s.programs = programs;
+	s.program_count = 1;
+	r = result_of(&s);
+	snprintf(path, sizeof(path), "%s/drawn", base);
+	assert_int_equal(figures_write(r, path, NULL, &outcome, &err), 0);
+	for (int i = 0; i < FIGURES; i++)
+		if (!outcome.figure[i].drawn)
+			fail_msg("%s: %s", outcome.figure[i].name, outcome.figure[i].reason);
+	assert_int_equal(figures_check(&outcome, NULL), 0);
+	result_destroy(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(figures_are_those_that_were_put_in),
+		cmocka_unit_test(a_budget_adds_up),
+		cmocka_unit_test(drift_is_seen_and_taken_off),
+		cmocka_unit_test(loss_is_latency_and_too_little_is_refused),
+		cmocka_unit_test(set_apart_is_in_no_figure),
+		cmocka_unit_test(invalid_runs_and_failed_restarts_are_shown_and_in_no_figure),
+		cmocka_unit_test(samples_that_disagree_with_the_ledger_make_a_run_invalid),
+		cmocka_unit_test(modes_by_packet_are_found),
+		cmocka_unit_test(truth_is_compared_with_what_was_recovered),
+		cmocka_unit_test(an_empty_store_says_so),
+		cmocka_unit_test(json_comes_back_whole),
+		cmocka_unit_test(bad_json_is_refused_with_its_place),
+		cmocka_unit_test(a_sparse_document_can_be_drawn),
+		cmocka_unit_test(the_schema_in_the_docs_is_the_one_in_the_program),
+		cmocka_unit_test(the_golden_results_have_the_whole_schema),
+		cmocka_unit_test(the_page_is_well_formed_and_escapes_everything),
+		cmocka_unit_test(the_checker_of_pages_finds_what_is_wrong),
+		cmocka_unit_test(a_file_that_cannot_be_written_leaves_the_old_one),
+		cmocka_unit_test(the_table_fits_its_width),
+		cmocka_unit_test(csv_has_a_row_for_everything),
+		cmocka_unit_test(a_figure_that_cannot_be_drawn_is_said),
+		cmocka_unit_test(gnuplot_draws_them_all),
+	};
+
+	return cmocka_run_group_tests(tests, make_base, remove_base);
+}
