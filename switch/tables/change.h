@@ -61,6 +61,7 @@ const struct entry *table_find(const struct state *state, uint32_t table, const 
 /* NULL spec: back to the program's default. */
 int table_set_default(struct state *state, uint32_t table, const struct entry_spec *spec, struct err *err);
 const struct entry *table_default(const struct state *state, uint32_t table);
+bool table_default_changed(const struct state *state, uint32_t table); /* it is not the program's */
 
 uint32_t table_entries(const struct state *state, uint32_t table);
 
@@ -120,7 +121,7 @@ uint32_t group_max_size(const struct group *group);
 uint32_t group_members(const struct group *group, const struct group_member **ret_members);
 const struct action_data *group_choice(const struct group *group, uint32_t member);
 
-/* By index, 0 to count - 1, in order of creation. */
+/* By index, 0 to count - 1, in no order. */
 uint32_t profile_member_count(const struct state *state, uint32_t profile);
 const struct member *profile_member(const struct state *state, uint32_t profile, uint32_t index);
 uint32_t profile_group_count(const struct state *state, uint32_t profile);
@@ -163,7 +164,7 @@ int multicast_insert(struct state *state, uint32_t id, const struct replica *rep
 int multicast_modify(struct state *state, uint32_t id, const struct replica *replicas, uint32_t count, struct err *err);
 int multicast_delete(struct state *state, uint32_t id, struct err *err);
 uint32_t multicast_count(const struct state *state);
-uint32_t multicast_id(const struct state *state, uint32_t index); /* in order of creation */
+uint32_t multicast_id(const struct state *state, uint32_t index); /* in no order */
 
 /* session->replicas is copied. */
 int clone_insert(struct state *state, uint32_t id, const struct clone_session *session, struct err *err);

@@ -50,9 +50,12 @@ static inline void quiesce_pass(struct quiesce_reader *reader)
 
 static inline void quiesce_online(struct quiesce_reader *reader)
 {
-	atomic_store_explicit(&reader->seen, atomic_load_explicit(reader->epoch, memory_order_acquire),
-			      memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst); /* seen by the writer before any pointer is read */
+	/* seen by the writer before any pointer is read */
+	atomic_exchange_explicit(&reader->seen, atomic_load_explicit(reader->epoch, memory_order_acquire),
+				 memory_order_seq_cst);
+#ifndef __SANITIZE_THREAD__ /* which knows no fences */
+	atomic_thread_fence(memory_order_seq_cst);
+#endif
 }
 
 static inline void quiesce_offline(struct quiesce_reader *reader)
@@ -73,7 +76,7 @@ void quiesce_hold(struct quiesce *q);
 void quiesce_release(struct quiesce *q);
 size_t quiesce_backlog_bytes(const struct quiesce *q);
 
-/* A mark for "now", and whether every reader has passed since. */
+/* A mark for "now", and whether every reader has passed since. Asks the readers to, so not for every small thing. */
 uint64_t quiesce_mark(struct quiesce *q);
 bool quiesce_passed(const struct quiesce *q, uint64_t mark);
 

@@ -61,6 +61,7 @@ struct entry {
 	struct entry_cell *cell;   /* or NULL */
 	uint8_t kind;              /* enum entry_kind */
 	bool is_const, is_default;
+	bool owns_target; /* a group made for this entry alone */
 	uint32_t table;
 	uint32_t prefix_bits; /* LPM tables */
 	int32_t priority;     /* larger wins; among equals the lower handle, as BMv2 has it */
