@@ -69,11 +69,10 @@ static int by_preference(const void *a, const void *b)
 
 void cores_assign(const int32_t *cpus, uint32_t count, struct cores *ret)
 {
-	/* The receiver's core is the one that matters: it gets the best. */
 	*ret = (struct cores){ .count = count };
 	TARE_ASSERT(count >= 1 && count <= CORES_MOST);
 	for (uint32_t i = 0; i < count; i++)
-		ret->cpu[i] = cpus[count - 1 - i];
+		ret->cpu[i] = cpus[i];
 	ret->send = ret->cpu[0];
 	ret->target = count >= 3 ? ret->cpu[1] : ret->cpu[0];
 	ret->bypass = ret->cpu[count - 1];
@@ -113,8 +112,9 @@ int cores_choose(uint32_t wanted, struct cores *ret, struct err *err)
 	if (wanted == 0)
 		wanted = physical < CORES_MOST ? physical : CORES_MOST;
 	qsort(candidates, count, sizeof(candidates[0]), by_preference);
+	/* The receiver's core is the one that matters, and the last of the order: it gets the best. */
 	for (uint32_t i = 0; i < wanted; i++)
-		cpus[i] = candidates[i].cpu;
+		cpus[i] = candidates[wanted - 1 - i].cpu;
 	cores_assign(cpus, wanted, ret);
 	return 0;
 }

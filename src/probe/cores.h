@@ -29,7 +29,7 @@ struct cores {
  */
 int cores_choose(uint32_t wanted, struct cores *ret, struct err *err);
 
-/* Pure part: `cpus` in order of preference. */
+/* Pure part: `cpus` in the order above, 1 to CORES_MOST of them. */
 void cores_assign(const int32_t *cpus, uint32_t count, struct cores *ret);
 
 #endif

@@ -130,7 +130,12 @@ static int state_init(struct run_state *s, const struct differential_config *con
 				.in_flight = config->in_flight,
 			},
 			err);
-	return r < 0 ? r : cores_choose(config->cores, &s->cores, err);
+	if (r < 0)
+		return r;
+	if (!config->cpus)
+		return cores_choose(config->cores, &s->cores, err);
+	cores_assign(config->cpus, config->cores, &s->cores);
+	return 0;
 }
 
 static void state_release(struct run_state *s)

@@ -40,6 +40,7 @@ struct differential_config {
 	int64_t gap_limit_ns; /* poll gap over which a pair is set apart */
 	uint32_t in_flight;   /* most probes on their way */
 	uint32_t cores;       /* 0: as many as are free and of use (probe/cores.h); else 1 to 4 */
+	const int32_t *cpus;  /* which CPUs, `cores` of them, in the order of probe/cores.h; NULL: chosen */
 	bool unprotected;     /* leave scheduling and memory as they are (tests) */
 
 	const atomic_bool *interrupted; /* looked at in the loop; NULL: cannot be interrupted */

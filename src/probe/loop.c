@@ -8,7 +8,11 @@
 /* A de Bruijn sequence of order 6: 32 ones in 64, and no regularity in between. */
 #define RING_ORDER UINT64_C(0x03f566ed27179461)
 
-enum { BURST = 32, LOOK_EVERY = 64 };
+enum {
+	BURST = 32,
+	LOOK_EVERY = 64,
+	START_US = 10000, /* longer than another loop takes to start, holes of the host aside */
+};
 
 /*
  * Threads start together: all exist and are pinned before any becomes FIFO (it
@@ -87,8 +91,7 @@ static inline void look_at_placement(struct loops *l, uint64_t now, uint64_t *ne
 		return;
 	if (now - l->sender.last_tx < 20 * l->us_ticks || (int64_t)(l->sender.due - now) < (int64_t)(60 * l->us_ticks))
 		return;
-	placement_ask(&l->placement, 20 * l->us_ticks);
-	*next_block = now + l->block_ticks;
+	*next_block = now + (placement_ask(&l->placement, 20 * l->us_ticks) ? l->block_ticks : 1000 * l->us_ticks);
 }
 
 static inline __attribute__((always_inline)) void loop(struct loop_thread *t, const unsigned roles)
@@ -102,9 +105,13 @@ static inline __attribute__((always_inline)) void loop(struct loop_thread *t, co
 	unsigned look = LOOK_EVERY;
 
 	stall_watch_start(&t->stalls, now, l->stall_ticks);
+	/* The core that lets frames out asks the one that receives them. */
+	if (!l->alone && (works || (sends && !l->poll))) {
+		while (!receiver_beats(&l->receivers[PATH]) && tsc_now() - now < START_US * l->us_ticks)
+			;
+		placement_ask(&l->placement, 200 * l->us_ticks);
+	}
 	if (sends) {
-		if (!l->alone)
-			placement_ask(&l->placement, 200 * l->us_ticks);
 		sender_start(&l->sender, tsc_now() + l->lead_ticks);
 	}
 	for (;;) {
@@ -119,7 +126,7 @@ static inline __attribute__((always_inline)) void loop(struct loop_thread *t, co
 				}
 			} else if (!l->sender.ready) {
 				sender_prepare(&l->sender);
-			} else if (!receives && works) {
+			} else if (!receives && (works || !l->poll)) {
 				look_at_placement(l, now, &next_block);
 			}
 		}

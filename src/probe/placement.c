@@ -25,23 +25,19 @@ static bool one_round(struct placement *p, uint64_t patience_ticks, uint32_t *re
 	return true;
 }
 
-void placement_ask(struct placement *p, uint64_t patience_ticks)
+bool placement_ask(struct placement *p, uint64_t patience_ticks)
 {
 	uint32_t rounds[PLACEMENT_ROUNDS], first;
 
 	/* An unanswered ball of an earlier block lies there still. */
 	if (p->blocks == PLACEMENT_BLOCKS_MOST || atomic_load_explicit(&p->ball, memory_order_relaxed) & 1)
-		return;
+		return false;
 	/* The first one waits until the other side looks; it says nothing of the distance. */
-	if (!one_round(p, patience_ticks, &first)) {
-		p->failed++;
-		return;
-	}
+	if (!one_round(p, patience_ticks, &first))
+		return false;
 	for (int i = 0; i < PLACEMENT_ROUNDS; i++) {
-		if (!one_round(p, patience_ticks, &rounds[i])) {
-			p->failed++;
-			return;
-		}
+		if (!one_round(p, patience_ticks, &rounds[i]))
+			return false;
 	}
 	/* Insertion sort: no calls that could allocate. */
 	for (int i = 1; i < PLACEMENT_ROUNDS; i++) {
@@ -53,6 +49,7 @@ void placement_ask(struct placement *p, uint64_t patience_ticks)
 		rounds[k] = x;
 	}
 	p->rounds_ticks[p->blocks++] = rounds[PLACEMENT_ROUNDS / 2];
+	return true;
 }
 
 void placement_answer_all(struct placement *p)

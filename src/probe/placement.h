@@ -22,12 +22,12 @@ enum { PLACEMENT_BLOCKS_MOST = 1024, PLACEMENT_ROUNDS = 32 };
 struct placement {
 	_Alignas(128) atomic_uint ball;
 	/* By the asking side: */
-	_Alignas(128) uint32_t blocks, failed;
+	_Alignas(128) uint32_t blocks;
 	uint32_t rounds_ticks[PLACEMENT_BLOCKS_MOST]; /* median round of each block */
 };
 
-/* The asking side. Takes under 30 us, or gives up (counted) when there is no answer for `patience_ticks`. */
-void placement_ask(struct placement *p, uint64_t patience_ticks);
+/* The asking side. Takes under 30 us, or gives up (false) when there is no answer for `patience_ticks`. */
+bool placement_ask(struct placement *p, uint64_t patience_ticks);
 
 /* The other side: answers until nothing is asked any more. Returns at once when nothing is. */
 void placement_answer_all(struct placement *p);

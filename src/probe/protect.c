@@ -35,6 +35,19 @@ static bool autogroup_write(int nice)
 	return fclose(f) == 0 && good;
 }
 
+/* May this process have FIFO threads? Asked by becoming one for a moment. */
+static bool fifo_allowed(void)
+{
+	const struct sched_param fifo = { .sched_priority = FIFO_PRIORITY };
+	struct sched_param before;
+	int policy = sched_getscheduler(0);
+
+	if (policy < 0 || sched_getparam(0, &before) < 0 || sched_setscheduler(0, SCHED_FIFO, &fifo) < 0)
+		return false;
+	sched_setscheduler(0, policy, &before);
+	return true;
+}
+
 void protect_begin(struct protection *p, enum protect_how wanted)
 {
 	*p = (struct protection){ .wanted = wanted };
@@ -42,7 +55,9 @@ void protect_begin(struct protection *p, enum protect_how wanted)
 		return;
 	/* What exists now is what the loops touch; later allocations of other threads need not be locked. */
 	p->locked = mlockall(MCL_CURRENT) == 0;
-	if (wanted == PROTECT_NICE && autogroup_read(&p->autogroup_before) && autogroup_write(-20))
+	if (wanted == PROTECT_FIFO && !fifo_allowed())
+		p->wanted = PROTECT_NICE;
+	if (p->wanted == PROTECT_NICE && autogroup_read(&p->autogroup_before) && autogroup_write(-20))
 		p->autogroup_changed = true;
 }
 

@@ -15,12 +15,13 @@
 enum protect_how { PROTECT_NOTHING, PROTECT_NICE, PROTECT_FIFO };
 
 struct protection {
-	enum protect_how wanted; /* PROTECT_FIFO: the best there is */
+	enum protect_how wanted; /* and allowed, as far as is known */
 	bool locked, autogroup_changed;
 	int autogroup_before;
 };
 
-/* For the process; call before the threads exist. Never fails: what is not allowed is left. */
+/* For the process; call before the threads exist. PROTECT_FIFO: the best there is. Never fails: what is not allowed is
+ * left. */
 void protect_begin(struct protection *p, enum protect_how wanted);
 void protect_end(struct protection *p);
 

@@ -52,6 +52,11 @@ struct receiver {
 	_Atomic uint32_t beats; /* rounds of its loop, now and then: it is there, whether anything arrives or not */
 };
 
+static inline uint32_t receiver_beats(const struct receiver *r)
+{
+	return atomic_load_explicit(&r->beats, memory_order_relaxed);
+}
+
 /* Still receiving: called now and then by its loop. */
 static inline void receiver_beat(struct receiver *r)
 {

@@ -114,11 +114,6 @@ static uint32_t passed_now(const struct sender *s)
 	return a < b ? a : b;
 }
 
-static uint32_t beats_of(const struct sender *s, int port)
-{
-	return atomic_load_explicit(&s->receivers[port]->beats, memory_order_relaxed);
-}
-
 /* Too many under way? The receivers' lines are looked at only when what was last seen is not enough. */
 static bool held_back(struct sender *s, uint64_t now)
 {
@@ -138,9 +133,10 @@ static bool held_back(struct sender *s, uint64_t now)
 		s->blocked_since = now;
 		s->blocked_at = passed;
 		for (int p = 0; p < 2; p++)
-			s->beats_at[p] = beats_of(s, p);
-	} else if (now - s->blocked_since > s->write_off_ticks && beats_of(s, 0) - s->beats_at[0] > WRITE_OFF_BEATS &&
-		   beats_of(s, 1) - s->beats_at[1] > WRITE_OFF_BEATS) {
+			s->beats_at[p] = receiver_beats(s->receivers[p]);
+	} else if (now - s->blocked_since > s->write_off_ticks &&
+		   receiver_beats(s->receivers[0]) - s->beats_at[0] > WRITE_OFF_BEATS &&
+		   receiver_beats(s->receivers[1]) - s->beats_at[1] > WRITE_OFF_BEATS) {
 		s->written_off += s->seq - s->passed;
 		s->passed = s->seq;
 		s->blocked_since = 0;

@@ -18,6 +18,7 @@
 
 #include "io/fake.h"
 #include "probe/differential.h"
+#include "probe/protect.h"
 #include "target/card.h"
 
 enum { ATTEMPTS = 8 };
@@ -322,7 +323,7 @@ static void recorded_truth_is_recovered(void **state)
 static void two_cores_lose_nothing(void **state)
 {
 	static const char *const faults[] = { "loss", "2%", "duplicates", "2%", NULL };
-	struct stream *stream = stream_of(2000, 20000, 256);
+	struct stream *stream = stream_of(2000, 5000, 256);
 	struct pair *pairs = pairs_of(stream);
 	struct target *card = card_of("forward", stream, 1, 3, faults);
 	struct differential_config config = config_of(card, stream);
@@ -352,6 +353,46 @@ static void two_cores_lose_nothing(void **state)
 	assert_int_not_equal(record.core_send, record.core_receive);
 	assert_true(record.blocks_near + record.blocks_far > 0);
 	assert_true(record.pingpong_p50_ns > 0);
+	card->ops->close(card);
+	free(pairs);
+	stream_destroy(stream);
+}
+
+/* Every set of loops, on CPUs they have to share: slow, but nothing may be lost or mixed up. */
+static void three_and_four_loops_work_too(void **state)
+{
+	struct stream *stream = stream_of(300, 2000, 100);
+	struct pair *pairs = pairs_of(stream);
+	struct target *card = card_of("forward", stream, 0, 3, NULL);
+	struct differential_config config = config_of(card, stream);
+	int32_t cpus[4];
+	int last = 0;
+	cpu_set_t allowed;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	for (int i = 0; i < 4; i++) {
+		while (!CPU_ISSET(last, &allowed))
+			last = (last + 1) % CPU_SETSIZE;
+		cpus[i] = last;
+		last = (last + 1) % CPU_SETSIZE;
+	}
+	config.unprotected = true;
+	config.deadline_ns = 2000000000;
+	config.cpus = cpus;
+	for (config.cores = 1; config.cores <= 4; config.cores++) {
+		struct run_record record = run(&config, pairs);
+
+		assert_string_equal(record.invalid, "");
+		assert_int_equal(record.ledger.fate[FATE_MATCHED], 300);
+		assert_int_equal(record.core_send, cpus[0]);
+		assert_int_equal(record.core_receive, config.cores == 4 ? cpus[2] : cpus[config.cores - 1]);
+		assert_non_null(strstr(record.protection, "affinity"));
+		assert_null(strstr(record.protection, "fifo"));
+		for (uint32_t i = 0; i < 300; i++)
+			assert_true(pairs[i].path_ticks > pairs[i].tx_ticks &&
+				    pairs[i].bypass_ticks > pairs[i].tx_ticks);
+	}
 	card->ops->close(card);
 	free(pairs);
 	stream_destroy(stream);
@@ -530,6 +571,30 @@ static void a_late_copy_is_late(void **state)
 	assert_true(pairs[20].path_ticks - pairs[20].tx_ticks > tsc_from_ns(&tsc, 1e6));
 }
 
+/* What a run changes for itself is as before when it ends. */
+static void protection_is_undone(void **state)
+{
+	struct protection p;
+	int policy = sched_getscheduler(0);
+	cpu_set_t before, after;
+	char words[160];
+
+	(void)state;
+	sched_getaffinity(0, sizeof(before), &before);
+	protect_begin(&p, PROTECT_FIFO);
+	assert_int_equal(sched_getscheduler(0), policy);
+	protect_words(&p, PROTECT_FIFO, true, words, sizeof(words));
+	assert_non_null(strstr(words, "fifo 50, affinity"));
+	protect_end(&p);
+	assert_false(p.locked || p.autogroup_changed);
+	sched_getaffinity(0, sizeof(after), &after);
+	assert_true(CPU_EQUAL(&before, &after));
+	protect_begin(&p, PROTECT_NOTHING);
+	assert_false(p.locked);
+	assert_int_equal(protect_thread(&p), PROTECT_NOTHING);
+	protect_end(&p);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -544,12 +609,14 @@ int main(void)
 		cmocka_unit_test(faults_and_ledger_agree),
 		cmocka_unit_test(recorded_truth_is_recovered),
 		cmocka_unit_test(two_cores_lose_nothing),
+		cmocka_unit_test(three_and_four_loops_work_too),
 		cmocka_unit_test(a_bias_of_the_receiver_shows),
 		cmocka_unit_test(a_forgetful_matcher_is_found_out),
 		cmocka_unit_test(an_interrupt_ends_a_run_whole),
 		cmocka_unit_test(more_cores_than_there_are_is_an_error),
 		cmocka_unit_test(a_box_that_lies_makes_the_run_invalid),
 		cmocka_unit_test(a_late_copy_is_late),
+		cmocka_unit_test(protection_is_undone),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
