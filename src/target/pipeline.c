@@ -10,6 +10,7 @@
 #include <rte_swx_pipeline.h>
 #include <rte_swx_port.h>
 
+#include "base/log.h"
 #include "clock/tsc.h"
 #include "io/dpdk_eal.h"
 #include "io/memory.h"
@@ -358,12 +359,30 @@ static void close_cable(struct io_cable *cable)
 		cable->receive_end->ops->close(cable->receive_end);
 }
 
+/* What the ledger shows as lost, or as a long path, and why. */
+static void log_account(const struct pipeline *p)
+{
+	uint64_t elsewhere = 0;
+
+	for (uint32_t i = 0; i < SPEC_PORTS_OUT; i++)
+		elsewhere += i == p->path_port ? 0 : p->out[i].frames;
+	if (p->stuck)
+		log_warn("pipeline: the program recirculated a frame without end and was given up");
+	log_info("pipeline: %" PRIu64 " frames run: %" PRIu64 " to the path, %" PRIu64 " dropped, %" PRIu64
+		 " to other ports, %" PRIu64 " to ports that are not there, %" PRIu64 " malformed; %" PRIu64
+		 " started late; receiver too slow for %" PRIu64 " path and %" PRIu64 " bypass copies",
+		 p->frames_in, p->out[p->path_port].frames, p->out[SPEC_PORT_DROP].frames, elsewhere,
+		 p->out[SPEC_PORT_STRAY].frames, p->malformed, p->late_starts, p->path.full, p->bypass.full);
+}
+
 static void pipeline_close(struct target *target)
 {
 	struct pipeline *p = (struct pipeline *)target;
 
 	if (!p)
 		return;
+	if (p->frames_in)
+		log_account(p);
 	spec_built_release(&p->built);
 	close_cable(&p->in);
 	close_cable(&p->path.cable);

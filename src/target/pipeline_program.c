@@ -62,8 +62,8 @@ static int parse_entries(const char *text, size_t length, const char *path, stru
 
 static int load_entries_file(const char *path, struct arena *arena, struct program *p, struct err *err)
 {
-	const char *text;
-	size_t length;
+	const char *text = NULL;
+	size_t length = 0;
 	int rc;
 
 	if (!path)
@@ -75,9 +75,9 @@ static int load_entries_file(const char *path, struct arena *arena, struct progr
 static int load_own(const char *name, const char *directory, const char *entries_path, struct arena *arena,
 		    struct program *p, struct err *err)
 {
-	const char *path = path_in(directory, name, arena), *text;
+	const char *path = path_in(directory, name, arena), *text = NULL;
 	char *beside;
-	size_t length;
+	size_t length = 0;
 	FILE *there;
 	int rc;
 

@@ -149,7 +149,7 @@ static int parse_struct(struct spec_parser *p)
 	const struct spec_line *line = &p->text.lines[p->at++];
 	struct spec_struct s = { .line = line->number };
 	const struct spec_struct *other;
-	uint32_t lines;
+	uint32_t lines = 0;
 	int rc = spec_want_tokens(p, line, 3, "struct NAME {");
 
 	if (rc)

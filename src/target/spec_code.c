@@ -29,37 +29,40 @@ static int parse_instruction(struct spec_parser *p, const struct spec_line *line
 	return 0;
 }
 
+struct label {
+	const char *name;
+	uint32_t line;
+};
+
 static int by_label(const void *a, const void *b)
 {
-	const struct spec_instruction *const *x = a, *const *y = b;
-	int order = strcmp((*x)->label, (*y)->label);
+	const struct label *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
 
-	return order ? order : ((*x)->line > (*y)->line) - ((*x)->line < (*y)->line);
+	return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-static int name_to_label(const void *name, const void *item)
+static int name_to_label(const void *name, const void *label)
 {
-	const struct spec_instruction *const *x = item;
-
-	return strcmp(name, (*x)->label);
+	return strcmp(name, ((const struct label *)label)->name);
 }
 
 /* Every label stands once, every jump has its label in the same block. */
 static int check_labels(struct spec_parser *p, const struct spec_code *code, const char *what)
 {
-	const struct spec_instruction **labels = arena_array(p->arena, code->count + 1u, sizeof(*labels));
+	struct label *labels = arena_array(p->arena, code->count + 1u, sizeof(*labels));
 	uint32_t count = 0;
 
 	if (!labels)
 		return spec_no_memory(p);
 	for (uint32_t i = 0; i < code->count; i++)
 		if (code->items[i].label)
-			labels[count++] = &code->items[i];
+			labels[count++] = (struct label){ code->items[i].label, code->items[i].line };
 	qsort(labels, count, sizeof(*labels), by_label);
 	for (uint32_t i = 1; i < count; i++)
-		if (strcmp(labels[i - 1]->label, labels[i]->label) == 0)
-			return spec_fail_at(p, labels[i]->line, "label %s stands at line %u already", labels[i]->label,
-					    labels[i - 1]->line);
+		if (strcmp(labels[i - 1].name, labels[i].name) == 0)
+			return spec_fail_at(p, labels[i].line, "label %s stands at line %u already", labels[i].name,
+					    labels[i - 1].line);
 	for (uint32_t i = 0; i < code->count; i++) {
 		const struct spec_instruction *item = &code->items[i];
 
@@ -73,7 +76,7 @@ static int check_labels(struct spec_parser *p, const struct spec_code *code, con
 int spec_parse_code(struct spec_parser *p, uint32_t opened, const char *what, struct spec_code *ret)
 {
 	struct spec_code code = { 0 };
-	uint32_t lines;
+	uint32_t lines = 0;
 	int rc = spec_block_lines(p, opened, what, &lines);
 
 	if (rc)

@@ -99,7 +99,7 @@ static uint64_t ones(uint32_t bits)
 static int read_key(struct reader *r, const struct spec_table *t, const struct spec_key *key)
 {
 	const char *token = next(r), *slash;
-	uint64_t value, mask;
+	uint64_t value = 0, mask = 0;
 	char head[64];
 	int rc;
 
@@ -160,7 +160,7 @@ static int read_args(struct reader *r, const struct spec_action *action)
 	for (uint32_t i = 0; action->args && i < action->args->field_count; i++) {
 		const struct spec_field *arg = &action->args->fields[i];
 		const char *token;
-		uint64_t value;
+		uint64_t value = 0;
 		int rc;
 
 		if (!next_is(r, arg->name))

@@ -214,7 +214,7 @@ int builder_set_apply(struct builder *b)
 	static const char stray[] = "TARE_STRAY";
 	const struct spec_code *code = &b->spec->apply;
 	const char **lines = arena_array(&b->arena, 2u * code->count + 1u, sizeof(*lines));
-	const struct spec_instruction **guards = arena_array(&b->arena, code->count, sizeof(*guards));
+	const char **guards = arena_array(&b->arena, code->count, sizeof(*guards)); /* the tx guarded there */
 	uint32_t n = 0;
 	bool guarded = false;
 	int rc;
@@ -230,7 +230,7 @@ int builder_set_apply(struct builder *b)
 		if (rc)
 			return rc;
 		if (guard)
-			guards[guard_place(code, i)] = &code->items[i];
+			guards[guard_place(code, i)] = code->items[i].text;
 		guarded |= guard;
 	}
 	for (uint32_t i = 0; i < code->count; i++) {
@@ -238,7 +238,7 @@ int builder_set_apply(struct builder *b)
 
 		if (guards[i]) {
 			lines[n] = arena_printf(&b->arena, "%s%sjmpgt %s %s %d", label ? label : "", label ? " : " : "",
-						stray, strchr(guards[i]->text, ' ') + 1, SPEC_PORTS_OUT - 1);
+						stray, strchr(guards[i], ' ') + 1, SPEC_PORTS_OUT - 1);
 			if (!lines[n++])
 				return builder_no_memory(b);
 			label = NULL;

@@ -149,7 +149,7 @@ static int parse_text(struct spec_parser *p, const struct spec_line *line, const
 static int parse_table_block(struct spec_parser *p, const struct spec_line *line, struct spec_table *t)
 {
 	const char *word = line->tokens[0];
-	uint32_t lines;
+	uint32_t lines = 0;
 	bool again = (*word == 'k' && t->keys) || (*word == 'a' && t->actions) || (*word == 't' && t->timeouts_s);
 	int rc = again ? spec_fail_at(p, line->number, "%s stands in %s already", word, t->name)
 		       : open_block(p, line, "key|actions|timeout {", &lines);
@@ -229,7 +229,7 @@ static int parse_selector_fields(struct spec_parser *p, struct spec_selector *s,
 		return spec_no_memory(p);
 	for (; s->field_count < lines; s->field_count++) {
 		const struct spec_line *line = &p->text.lines[p->at++];
-		uint32_t bits;
+		uint32_t bits = 0;
 		int rc = spec_want_tokens(p, line, 1, "FIELD");
 
 		if (!rc)
@@ -245,7 +245,7 @@ static int parse_selector_fields(struct spec_parser *p, struct spec_selector *s,
 static int parse_selector_line(struct spec_parser *p, const struct spec_line *line, struct spec_selector *s)
 {
 	const char *word = line->tokens[0];
-	uint32_t lines, bits;
+	uint32_t lines = 0, bits = 0;
 	int rc;
 
 	if (strcmp(word, "selector") == 0) {
