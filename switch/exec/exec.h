@@ -51,6 +51,9 @@ bool exec_control(struct exec *x, struct packet *packet, uint32_t entry);
  */
 bool exec_deparse(struct exec *x, struct packet *packet);
 
+/* The text of a log_msg with its values: decimal, hexadecimal over 64 bits. Cut to what fits. */
+void message_format(const struct p4_message *message, const uint64_t *memory, char *ret, size_t size_bytes);
+
 /* The value of a calculation over the packet as it is now. */
 uint64_t exec_hash(struct exec *x, const struct packet *packet, uint32_t calculation);
 

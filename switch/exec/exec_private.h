@@ -16,6 +16,7 @@ void header_add(struct packet *packet, const struct program *p, uint32_t header)
 void header_remove(struct packet *packet, const struct program *p, uint32_t header);
 void header_copy(const struct program *p, uint64_t *m, uint32_t to, uint32_t from);
 void variable_copy(const struct program *p, uint64_t *m, uint32_t to, uint32_t from);
+bool variable_equal(const struct program *p, const uint64_t *m, uint32_t a, uint32_t b);
 void stack_copy(const struct program *p, uint64_t *m, uint32_t to, uint32_t from);
 void union_copy(const struct program *p, uint64_t *m, uint32_t to, uint32_t from);
 void stack_push(const struct program *p, uint64_t *m, uint32_t stack, uint32_t by);

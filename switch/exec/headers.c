@@ -76,6 +76,13 @@ void variable_copy(const struct program *p, uint64_t *m, uint32_t to, uint32_t f
 		m[d->slot] = d->bits / 8 * 8;
 }
 
+bool variable_equal(const struct program *p, const uint64_t *m, uint32_t a, uint32_t b)
+{
+	const uint64_t *va = m + p->fields[a].slot, *vb = m + p->fields[b].slot;
+
+	return va[0] == vb[0] && memcmp(va + 1, vb + 1, va[0] / 8) == 0;
+}
+
 void stack_copy(const struct program *p, uint64_t *m, uint32_t to, uint32_t from)
 {
 	const struct p4_stack *d = &p->stacks[to], *s = &p->stacks[from];

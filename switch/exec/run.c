@@ -352,6 +352,9 @@ enum run_end exec_run(struct exec *x, struct packet *packet, uint32_t at, uint32
 		case OP_COPY_VARIABLE:
 			variable_copy(p, m, insn->d, insn->a);
 			break;
+		case OP_EQ_VARIABLE:
+			m[insn->d] = variable_equal(p, m, insn->a, insn->b);
+			break;
 		case OP_COPY_STACK:
 			stack_copy(p, m, insn->d, insn->a);
 			break;

@@ -578,16 +578,42 @@ static int shift(struct scope *s, const json_t *json, bool left, uint32_t demand
 	return rc;
 }
 
+static uint32_t variable_field(struct scope *s, const json_t *json)
+{
+	const json_t *inner = unwrap(json);
+	const char *type = json_string_value(json_object_get(inner, "type")), *header, *name;
+	char both_names[512];
+	uint32_t index;
+
+	if (!type || strcmp(type, "field") != 0 || pair(json_object_get(inner, "value"), &header, &name) < 0)
+		return NOWHERE;
+	snprintf(both_names, sizeof(both_names), "%s.%s", header, name);
+	index = build_find(s->b->fields, both_names);
+	return index != NOWHERE && s->b->p->fields[index].is_variable ? index : NOWHERE;
+}
+
 static int compare(struct scope *s, const json_t *json, const char *op, struct value *ret)
 {
+	uint32_t left = variable_field(s, json_object_get(json, "left"));
+	uint32_t right = variable_field(s, json_object_get(json, "right"));
 	bool swap = op[0] == '>';
 	bool or_equal = op[1] == '=' && (op[0] == '<' || op[0] == '>');
 	bool equality = !swap && op[0] != '<';
 	struct value l, r, wl, wr;
 	bool is_signed;
 	uint32_t slots;
-	int rc = both(s, json, 0, &l, &r);
+	int rc;
 
+	if (equality && left != NOWHERE && right != NOWHERE) {
+		rc = result_temp(s, 1, false, ret);
+		if (rc < 0)
+			return rc;
+		emit(s->b, OP_EQ_VARIABLE, 0, ret->slot, left, right);
+		if (op[0] == '!')
+			emit(s->b, OP_LOGNOT, 0, ret->slot, ret->slot, 0);
+		return 0;
+	}
+	rc = both(s, json, 0, &l, &r);
 	if (rc == 0)
 		rc = result_temp(s, 1, false, ret);
 	if (rc < 0)

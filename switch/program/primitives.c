@@ -148,13 +148,50 @@ static int assign_variable(struct call *c)
 	return 0;
 }
 
+/* header = stack.last */
+static int assign_last(struct call *c, const char *name)
+{
+	struct build *b = c->b;
+	uint32_t to, stack = build_find(b->stacks, name), index = temp_take(b, 1);
+	int rc = header_param(c, 0, &to);
+
+	if (rc < 0)
+		return rc;
+	if (index == NOWHERE)
+		return -E2BIG;
+	if (stack == NOWHERE || b->p->stacks[stack].unions ||
+	    b->p->headers[b->p->stacks[stack].first_header].type != b->p->headers[to].type)
+		return js_refuse(c->json, b->err, "there is no stack '%s' of headers like '%s'", name,
+				 b->p->headers[to].name);
+	emit(b, OP_STACK_NEXT, 0, index, stack, 0);
+	emit(b, OP_SUB, 0, index, index, constant_u64(b, 1));
+	emit(b, OP_HEADER_AT, HEADER_AT_COPY_FROM, stack, index, to);
+	return 0;
+}
+
+/* The stack's name in {"type": "stack_field", "value": [stack, "last"]}, or NULL. */
+static const char *last_of_stack(const json_t *json)
+{
+	const json_t *value = json_object_get(json, "value");
+	const char *type = json_string_value(json_object_get(value, "type"));
+	const json_t *names = json_object_get(value, "value");
+	const char *last = json_string_value(json_array_get(names, 1));
+
+	return type && strcmp(type, "stack_field") == 0 && last && strcmp(last, "last") == 0
+		       ? json_string_value(json_array_get(names, 0))
+		       : NULL;
+}
+
 static int assign_header(struct call *c)
 {
 	struct build *b = c->b;
+	const char *last = last_of_stack(param(c, 1));
 	bool to_element = is_stack_element(param(c, 0)), from_element = is_stack_element(param(c, 1));
 	uint32_t to, from, stack, index;
 	int rc;
 
+	if (last && !to_element)
+		return assign_last(c, last);
 	if (to_element && from_element)
 		return js_refuse(c->json, b->err,
 				 "a copy between two stack elements, both by computed index, is not supported");

@@ -133,6 +133,7 @@ enum op {
 	OP_REMOVE_HEADER, /* d = h */
 	OP_COPY_HEADER,   /* d = h, a = h */
 	OP_COPY_VARIABLE, /* d, a: fields of variable length */
+	OP_EQ_VARIABLE,   /* d: slot; a, b: fields of variable length */
 	OP_COPY_STACK,    /* d, a: stacks */
 	OP_COPY_UNION,    /* d, a: unions */
 	OP_PUSH,          /* d: stack, n: by how many */
