@@ -213,6 +213,7 @@ static int begin(struct campaign *c, struct err *err)
 {
 	const struct measure_setup setup = {
 		.plan = c->plan,
+		.faults = c->options->faults,
 		.allow_unstable_tsc = c->options->allow_unstable_tsc,
 		.interrupted = c->interrupted,
 	};

@@ -14,6 +14,7 @@
 /* A restart of the differential method: a target, a stream, and a pass of the engine for each run. */
 struct measuring {
 	const struct plan *plan;
+	const struct differential_faults *faults;
 	const atomic_bool *interrupted;
 	struct tsc tsc;
 
@@ -54,6 +55,7 @@ static int begin(const struct measure_setup *setup, struct store *store, struct 
 	if (!m)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
 	m->plan = setup->plan;
+	m->faults = setup->faults;
 	m->interrupted = setup->interrupted;
 	arena_init(&m->arena, 0);
 	r = setup->plan->target->probe ? setup->plan->target->probe(err) : 0;
@@ -112,6 +114,8 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	m->config.stream = m->stream;
 	m->config.tsc = &m->tsc;
 	m->config.interrupted = m->interrupted;
+	if (m->faults && !m->plan->cells[turn->cell].is_tare)
+		m->config.faults = *m->faults;
 	r = open_target(m, &cell, seed, err);
 	if (r < 0)
 		return r;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,38 +10,11 @@
 #include "cli/plan_check.h"
 #include "cli/run_facts.h"
 #include "cli/run_progress.h"
+#include "cli/run_signals.h"
 #include "cli/verbs.h"
 #include "report/terminal.h"
 
 static const char results[] = "results"; /* campaigns go here where -o is not given */
-
-/* --- interruption: the one thing that a signal handler can reach --- */
-
-static atomic_bool interrupted;
-
-static void interrupt(int number)
-{
-	static const char first[] = "\ntare: stopping; once more quits at once\n";
-
-	(void)number;
-	if (atomic_exchange(&interrupted, true))
-		_exit(ERR_INTERRUPTED);
-	if (write(STDERR_FILENO, first, sizeof(first) - 1) < 0)
-		return;
-}
-
-/* Signals that were ignored when we started (nohup) stay so. A limit on file sizes is an error of a write, not a death. */
-static void catch_signals(void)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction old, act = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
-
-	sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &act, NULL);
-	signal(SIGXFSZ, SIG_IGN);
-}
 
 /* --- where the campaign goes --- */
 
@@ -133,20 +103,13 @@ static int explain(const struct invocation *inv, const char *dir, const struct c
 
 /* --- the verb --- */
 
-static unsigned terminal_width(int fd)
-{
-	struct winsize size;
-
-	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-}
-
 static int run_campaign(const struct invocation *inv, const struct plan *plan, const char *dir,
 			struct campaign_counts *counts, struct err *err)
 {
 	struct campaign_options options = {
 		.allow_unstable_tsc = settings_flag(&inv->options, "allow-unstable-tsc"),
 		.retry_failed = settings_flag(&inv->options, "retry-failed"),
-		.interrupted = &interrupted,
+		.interrupted = run_signals_catch(),
 		.progress = run_progress_show,
 	};
 	struct run_progress progress;
@@ -154,13 +117,12 @@ static int run_campaign(const struct invocation *inv, const struct plan *plan, c
 	struct store *store;
 	int r;
 
-	catch_signals();
 	r = store_open_write(dir, plan, &store, err);
 	if (r < 0)
 		return r;
 	r = run_facts_collect(&facts, err);
 	if (r == 0) {
-		run_progress_init(&progress, plan, stderr, isatty(STDERR_FILENO), terminal_width(STDERR_FILENO),
+		run_progress_init(&progress, plan, stderr, isatty(STDERR_FILENO), run_terminal_width(STDERR_FILENO),
 				  inv->quiet);
 		options.context = &progress;
 		options.facts = facts.list.items;

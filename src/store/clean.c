@@ -97,3 +97,16 @@ int store_clean(const char *dir, void (*say)(void *context, const char *what), v
 	dir_lock_release(&lock);
 	return r < 0 ? r : c.done;
 }
+
+void store_remove(const char *dir)
+{
+	static const char *const names[] = { "tare.db",         "tare.db-wal", "tare.db-shm",
+					     "tare.db-journal", "tare.db.new", "lock" };
+	char path[4096];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}

@@ -42,6 +42,9 @@ int store_open_read(const char *dir, struct store **ret_store, struct err *err);
 
 void store_close(struct store *store); /* NULL is fine; a restart that is open is abandoned */
 
+/* Delete a closed store's own files and, when nothing else is in it, DIR. For stores that were only means to an end. */
+void store_remove(const char *dir);
+
 /* "DIR/tare.db" */
 const char *store_path(const struct store *store);
 
