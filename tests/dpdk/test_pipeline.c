@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "io/dpdk_eal.h"
+#include "base/log.h"
 #include "target/pipeline.h"
 
 /* --- what the tests stand on --- */
@@ -354,6 +354,34 @@ static void description_names_everything(void **state)
 	bed_close(&b);
 }
 
+static char account[512];
+
+static void take_account(void *context, enum log_level level, const char *message)
+{
+	(void)context;
+	(void)level;
+	if (strstr(message, "frames run"))
+		snprintf(account, sizeof(account), "%s", message);
+}
+
+/* Where frames went is said at the end: a lost probe is explained. */
+static void account_is_given(void **state)
+{
+	uint8_t frame[FRAME_BYTES];
+	struct bed b;
+
+	(void)state;
+	must_open(&b, "forward");
+	expect(&b, probe, FRAME_BYTES, probe, FRAME_BYTES);
+	expect(&b, PATCHED(frame, { 0, 6, { 2, 0, 0, 0, 0, 3 } }), FRAME_BYTES, NULL, 0);
+	expect(&b, PATCHED(frame, { 0, 6, { 2, 0, 0, 0, 0, 9 } }), FRAME_BYTES, NULL, 0);
+	expect(&b, PATCHED(frame, { 0, 6, { 2, 0, 0, 0, 0, 8 } }), FRAME_BYTES, NULL, 0);
+	log_to(take_account, NULL);
+	bed_close(&b);
+	log_to(NULL, NULL);
+	assert_non_null(strstr(account, "4 frames run: 1 to the path, 2 dropped, 1 to other ports, 0 to ports"));
+}
+
 /* --- programs of the user's, good and bad --- */
 
 static char folder[] = "/tmp/tare-pipeline-XXXXXX";
@@ -581,6 +609,7 @@ int main(void)
 		cmocka_unit_test(begin_run_forgets),
 		cmocka_unit_test(restarts_are_anew),
 		cmocka_unit_test(description_names_everything),
+		cmocka_unit_test(account_is_given),
 		cmocka_unit_test(own_program_with_entries),
 		cmocka_unit_test(comparisons_are_turned),
 		cmocka_unit_test(cut_frames_do_no_harm),
