@@ -254,7 +254,7 @@ static int measure_restart(struct build *b, struct cell_work *w, uint32_t index,
 		if (!*packets)
 			*packets = table_for(b, w, (uint32_t)count);
 		rc = run_measure(&b->run, (uint32_t)count, &run->record, &b->result->arena, *packets,
-				 &b->packets_dropped, &r->runs[j], &w->traces[index][j]);
+				 &b->packets_dropped, &w->findings, &r->runs[j], &w->traces[index][j]);
 		if (rc != 0)
 			return no_memory(b);
 	}

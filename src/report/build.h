@@ -3,6 +3,7 @@
 #define TARE_REPORT_BUILD_H
 
 #include "report/result.h"
+#include "stats/clockcheck.h"
 #include "stats/packetwise.h"
 
 /*
@@ -15,6 +16,15 @@ enum { ECDF_POINTS = 105 };
 
 /* In ascending order, as probabilities. */
 double ecdf_probability(unsigned point);
+
+/* What breaks a reading of a clock shows in the readings (stats/clockcheck.h). All in ticks. */
+struct clock_findings {
+	bool checked;
+	double ns_per_tick;
+	struct quantum_check quantum;
+	struct dead_zone_check dead_zone;
+	struct period_check period;
+};
 
 /* What a run leaves behind for its cell, and a report does not show run by run. */
 struct run_trace {
@@ -39,11 +49,12 @@ int run_conditions(const struct run_record *record, struct arena *arena, struct 
 /*
  * Figures of a run from its samples in w->pairs. Sets valid, reason and every figure;
  * a run that is invalid keeps its figures absent. `packets` (may be NULL) takes
- * each ranked probe's difference; how many did not fit is added to *packets_dropped.
+ * each ranked probe's difference; how many did not fit is added to *packets_dropped. `findings` (may be NULL) is
+ * filled unless it has been.
  */
 int run_measure(struct run_work *w, uint32_t count, const struct run_record *record, struct arena *arena,
-		struct packet_table *packets, uint64_t *packets_dropped, struct run_result *ret,
-		struct run_trace *trace);
+		struct packet_table *packets, uint64_t *packets_dropped, struct clock_findings *findings,
+		struct run_result *ret, struct run_trace *trace);
 
 /* One cell's restarts, as far as they have been read. */
 struct cell_work {
@@ -53,6 +64,7 @@ struct cell_work {
 	uint32_t restart_count;
 	struct packet_median *packets; /* in order of packet; NULL: not analysed */
 	uint32_t packet_count;
+	struct clock_findings findings; /* of its first valid run */
 	double grid_ns;   /* what samples are multiples of: tick_ns, or a count of the TSC if that is longer */
 	double tick_ns;   /* of the clock: the largest of its valid runs */
 	double tsc_u_ppm; /* the largest of its valid runs */

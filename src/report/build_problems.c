@@ -101,10 +101,6 @@ static void cell_blocks(struct problems *p, const struct cell_work *w)
 		    "%%; it takes %d",
 		    c->restarts_valid, plural(c->restarts_valid), isnan(c->net_order.level) ? 0 : c->net_order.level,
 		    NET_BLOCKS_MIN);
-	if (!isnan(c->expanded_ns) && w->drift_max_ns > c->expanded_ns)
-		say(p, "warning", c->title,
-		    "the tare moved by up to %.1f ns within a block, more than U = %.1f ns (charged; mean %+.1f ns)",
-		    w->drift_max_ns, c->expanded_ns, w->drift_ns);
 	if (!isnan(c->paired_error_ns) && !isnan(c->expanded_k3_ns) && fabs(c->paired_error_ns) > c->expanded_k3_ns)
 		say(p, "warning", c->title,
 		    "misses the known truth by %+.1f ns, probe by probe; more than U (k=3) = %.1f ns",
@@ -116,12 +112,7 @@ static void cell_samples(struct problems *p, const struct cell_work *w)
 	const struct cell_result *c = w->cell;
 	const struct ledger *l = &c->ledger;
 	uint64_t without = l->sent - l->fate[FATE_MATCHED];
-	double apart = percent(l->set_apart, l->sent);
 
-	if (l->set_apart && apart >= 2)
-		say(p, apart >= 10 ? "warning" : "note", c->title,
-		    "%.1f %% of the probes (%" PRIu64 ") set apart: a receiver was away longer than the limit", apart,
-		    l->set_apart);
 	if (percent(without, l->sent) >= 1)
 		say(p, "warning", c->title,
 		    "%.1f %% of the probes (%" PRIu64 ") have no latency; they rank as infinite in every quantile",
@@ -200,6 +191,73 @@ static void campaign_whole(struct problems *p, uint64_t packets_dropped)
 		    packets_dropped);
 }
 
+/* One line a tare: its programs share it. A block's own drift is noise as well; a mean drift is not. */
+static void tare_drift(struct problems *p, const struct cell_work *works)
+{
+	const struct result *r = p->result;
+
+	for (uint32_t t = 0; t < r->cell_count; t++) {
+		double least_u = INFINITY, most = 0, mean = 0;
+
+		for (uint32_t i = 0; i < r->cell_count; i++) {
+			const struct cell_result *c = &r->cells[i];
+
+			if (c->is_tare || c->tare != t || isnan(c->expanded_ns))
+				continue;
+			least_u = fmin(least_u, c->expanded_ns);
+			if (works[i].drift_max_ns > most)
+				most = works[i].drift_max_ns;
+			if (fabs(works[i].drift_ns) > fabs(mean))
+				mean = works[i].drift_ns;
+		}
+		if (fabs(mean) > least_u || most > 3 * least_u)
+			say(p, "warning", r->cells[t].title,
+			    "it drifts within blocks, by %+.1f ns on the mean and up to %.1f ns, against U from %.1f "
+			    "ns "
+			    "up; half the mean is charged in every budget",
+			    mean, most, least_u);
+	}
+}
+
+static void set_apart(struct problems *p)
+{
+	const struct result *r = p->result;
+	const struct cell_result *worst = NULL;
+	uint64_t apart = 0, sent = 0;
+
+	for (uint32_t i = 0; i < r->cell_count; i++) {
+		const struct cell_result *c = &r->cells[i];
+
+		apart += c->ledger.set_apart;
+		sent += c->ledger.sent;
+		if (!worst ||
+		    percent(c->ledger.set_apart, c->ledger.sent) > percent(worst->ledger.set_apart, worst->ledger.sent))
+			worst = c;
+	}
+	if (worst && percent(worst->ledger.set_apart, worst->ledger.sent) >= 1)
+		say(p, percent(worst->ledger.set_apart, worst->ledger.sent) >= 10 ? "warning" : "note", "",
+		    "%.1f %% of the probes set apart (%.1f %% of %s): a receiver was away longer than the limit",
+		    percent(apart, sent), percent(worst->ledger.set_apart, worst->ledger.sent), worst->title);
+}
+
+/* What the readings themselves say about the clock, in the first valid run of each cell. */
+static void clock_findings(struct problems *p, const struct cell_work *w)
+{
+	const struct cell_result *c = w->cell;
+	const struct clock_findings *f = &w->findings;
+
+	if (f->quantum.found && f->quantum.quantum * f->ns_per_tick > 1.5 * w->grid_ns)
+		say(p, "warning", c->title, "readings come in steps of %.1f ns, but the clock's step is %.1f ns",
+		    f->quantum.quantum * f->ns_per_tick, w->grid_ns);
+	if (f->dead_zone.found)
+		say(p, "warning", c->title, "no reading lies between %.1f and %.1f ns, where %.0f should: a dead zone",
+		    f->dead_zone.low * f->ns_per_tick, f->dead_zone.high * f->ns_per_tick, f->dead_zone.expected);
+	/* A stream whose packets alternate between modes has a period of its own: the modes say it. */
+	if (f->period.found && c->mode_count < 2 && f->period.amplitude * f->ns_per_tick >= 1)
+		say(p, "note", c->title, "a periodic part: every %.1f probes, amplitude %.1f ns",
+		    f->period.period_samples, f->period.amplitude * f->ns_per_tick);
+}
+
 static int rank(const struct problem *p)
 {
 	return p->severity[0] == 'e' ? 0 : p->severity[0] == 'w' ? 1 : 2;
@@ -210,11 +268,14 @@ int problems_build(struct result *result, const struct cell_work *works, uint64_
 	struct problems p = { .result = result };
 
 	campaign_whole(&p, packets_dropped);
+	set_apart(&p);
+	tare_drift(&p, works);
 	for (uint32_t i = 0; i < result->cell_count; i++)
 		cell_validity(&p, &works[i]);
 	for (uint32_t i = 0; i < result->cell_count; i++) {
 		cell_blocks(&p, &works[i]);
 		cell_samples(&p, &works[i]);
+		clock_findings(&p, &works[i]);
 	}
 	result->problems = arena_array(&result->arena, p.list.count + 1, sizeof(*result->problems));
 	if (p.rc == 0 && !result->problems)

@@ -196,9 +196,35 @@ static double point_ns(const struct sample_set *set, double p, double ns_per_tic
 	return f.state == FIGURE_REFUSED ? NAN : f.state == FIGURE_LOST ? INFINITY : f.value * ns_per_tick;
 }
 
+/* Before sorting: what shows in the order of sending. */
+static int check_order(struct run_work *w, uint32_t count, double ns_per_tick, struct clock_findings *findings)
+{
+	double *values = calloc(count ? count : 1, sizeof(*values));
+	int rc;
+
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = (double)w->gross[i];
+	findings->ns_per_tick = ns_per_tick;
+	rc = check_period(values, count, &findings->period);
+	free(values);
+	return rc;
+}
+
+/* After it. */
+static int check_values(struct run_work *w, uint32_t count, struct clock_findings *findings)
+{
+	int rc = check_quantum(w->gross, count, &findings->quantum);
+
+	findings->dead_zone = check_dead_zone(w->gross, count, findings->quantum.quantum);
+	findings->checked = true;
+	return rc;
+}
+
 int run_measure(struct run_work *w, uint32_t count, const struct run_record *record, struct arena *arena,
-		struct packet_table *packets, uint64_t *packets_dropped, struct run_result *ret,
-		struct run_trace *trace)
+		struct packet_table *packets, uint64_t *packets_dropped, struct clock_findings *findings,
+		struct run_result *ret, struct run_trace *trace)
 {
 	struct ledger counted = recount(w->pairs, count);
 	const char *reason = why_invalid(record, &counted, arena);
@@ -214,7 +240,11 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 	}
 	g = gather(w, count, ns_per_tick, packets, packets_dropped);
 	ret->ranked = (uint64_t)g.finite + g.lost;
+	if (findings && !findings->checked && check_order(w, g.finite, ns_per_tick, findings) != 0)
+		return -ENOMEM;
 	sort_i64(w->gross, g.finite, w->scratch);
+	if (findings && !findings->checked && check_values(w, g.finite, findings) != 0)
+		return -ENOMEM;
 	sort_i64(w->one_way, g.finite, w->scratch);
 	sort_i64(w->intended, g.finite, w->scratch);
 	set = (struct sample_set){

@@ -133,14 +133,15 @@ char *format_restarts(const struct cell_result *c, char *buf)
 	return buf;
 }
 
-char *format_ledger(const struct ledger *l, char *buf)
+char *format_ledger(const struct ledger *l, bool whole, char *buf)
 {
 	char count[FORMAT_BYTES];
 	int n = snprintf(buf, LEDGER_BYTES, "%s sent =", format_count(l->sent, count));
 
 	for (int f = 0; f < FATES && n < LEDGER_BYTES; f++)
-		n += snprintf(buf + n, (size_t)(LEDGER_BYTES - n), "%s %s %s", f ? " +" : "",
-			      format_count(l->fate[f], count), fate_name((enum fate)f));
+		if (whole || f <= FATE_LOST || l->fate[f])
+			n += snprintf(buf + n, (size_t)(LEDGER_BYTES - n), "%s %s %s", f ? " +" : "",
+				      format_count(l->fate[f], count), fate_name((enum fate)f));
 	return buf;
 }
 

@@ -43,9 +43,10 @@ char *format_time(double ns, char *buf);
 /* "6/6", or "5/6, 1 failed" */
 char *format_restarts(const struct cell_result *cell, char *buf);
 
-/* "200,000 sent = 199,990 matched + 10 lost + ... ": the whole account in a line. `buf` holds LEDGER_BYTES. */
+/* "200,000 sent = 199,990 matched + 10 lost + ...": the account in a line; fates that nothing met, lost aside, only when
+ * `whole`. `buf` holds LEDGER_BYTES. */
 enum { LEDGER_BYTES = 512 };
-char *format_ledger(const struct ledger *ledger, char *buf);
+char *format_ledger(const struct ledger *ledger, bool whole, char *buf);
 char *format_ledger_aside(const struct ledger *ledger, char *buf); /* "12 duplicates, 3 reordered, ..." or "" */
 
 /* One word for a table: "balanced", "3 runs invalid", "none". */

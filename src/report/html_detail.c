@@ -136,10 +136,10 @@ static void one_cell(const struct cell_result *c, FILE *out)
 	term(out, "truth, net", format_number(c->truth_net_ns, decimals, text), " ns");
 	term(out, "error, of medians", format_signed(c->error_ns, decimals, text), " ns");
 	term(out, "error, probe by probe", format_signed(c->paired_error_ns, decimals, text), " ns");
-	term(out, "ledger", format_ledger(&c->ledger, ledger), "");
+	term(out, "ledger", format_ledger(&c->ledger, true, ledger), "");
 	term(out, "beside it", format_ledger_aside(&c->ledger, ledger), "");
 	if (c->ledger_excluded.sent)
-		term(out, "ledger of excluded runs", format_ledger(&c->ledger_excluded, ledger), "");
+		term(out, "ledger of excluded runs", format_ledger(&c->ledger_excluded, true, ledger), "");
 	conditions(c, out);
 	fputs("</dl>\n", out);
 	budget(c, out);

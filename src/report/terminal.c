@@ -208,7 +208,7 @@ static void ledgers(const struct result *r, FILE *out, const struct terminal_sty
 		at += terminal_text(out, c->title);
 		for (; at < widest + 4; at++)
 			fputc(' ', out);
-		format_ledger(&c->ledger, account);
+		format_ledger(&c->ledger, false, account);
 		format_ledger_aside(&c->ledger, aside);
 		snprintf(line, sizeof(line), "%s%s%s", account, aside[0] ? "; " : "", aside);
 		wrapped(out, style, widest + 6, at, line);

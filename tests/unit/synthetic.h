@@ -36,6 +36,7 @@ struct synthetic {
 	double noise_ns;     /* 0: probes spread evenly over -10 to +10 ns, the same in every run; else normal */
 	double tsc_hz;       /* 0: 1 GHz, so that a tick is a ns */
 	double tick_ns;      /* samples lie on this grid; 0: none */
+	double tick_said_ns; /* what the record says of it; 0: the truth */
 	uint32_t lost_every; /* one probe of so many is lost; 0: none */
 	uint32_t apart_every;
 	bool truth;
@@ -152,7 +153,7 @@ static inline struct run_record synthetic_run(const struct synthetic *s, uint32_
 		.tsc_start = 1000,
 		.tsc_hz = s->tsc_hz > 0 ? s->tsc_hz : 1e9,
 		.tsc_hz_u_ppm = 1.5,
-		.tsc_tick_ns = s->tick_ns,
+		.tsc_tick_ns = s->tick_said_ns > 0 ? s->tick_said_ns : s->tick_ns,
 		.offered_pps = 9990,
 		.intended_pps = 10000,
 		.lateness_p50_ns = 40,

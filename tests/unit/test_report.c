@@ -133,7 +133,9 @@ static void figures_are_those_that_were_put_in(void **state)
 	assert_int_equal(c->mode_count, 1);
 	assert_int_equal(r->restart_count, 24);
 	assert_int_equal(r->restarts[5].order, 5);
-	assert_int_equal(r->problem_count, 0);
+	/* The probes' even spread repeats every 21: the only thing to say, once a cell. */
+	assert_int_equal(r->problem_count, 3);
+	assert_non_null(find_problem(r, "note", "a periodic part"));
 	assert_int_equal(result_check(r, NULL), 0);
 	result_destroy(r);
 }
@@ -327,6 +329,39 @@ static void truth_is_compared_with_what_was_recovered(void **state)
 	assert_near(r->cells[0].truth_net_ns, 149.5, 1e-6);
 	assert_near(r->cells[0].error_ns, 0, 1e-6);
 	assert_near(r->cells[0].paired_error_ns, 0, 1e-6);
+	result_destroy(r);
+}
+
+static void a_drifting_tare_is_said_once(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.drift_ns = 20; /* 60 ns within a block */
+	r = result_of(&s);
+	assert_non_null(find_problem(r, "warning", "drifts within blocks, by +60.0 ns"));
+	result_destroy(r);
+	s.drift_ns = 0.01;
+	r = result_of(&s);
+	assert_null(find_problem(r, "warning", "drifts"));
+	result_destroy(r);
+}
+
+static void a_coarse_clock_is_found_out(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.tick_ns = 10;
+	s.noise_ns = 12;
+	r = result_of(&s);
+	assert_null(find_problem(r, "warning", "readings come in steps"));
+	result_destroy(r);
+	s.tick_said_ns = 1; /* the record claims a finer clock than the samples have */
+	r = result_of(&s);
+	assert_non_null(find_problem(r, "warning", "readings come in steps of 10.0 ns"));
 	result_destroy(r);
 }
 
@@ -831,6 +866,8 @@ int main(void)
 		cmocka_unit_test(samples_that_disagree_with_the_ledger_make_a_run_invalid),
 		cmocka_unit_test(modes_by_packet_are_found),
 		cmocka_unit_test(truth_is_compared_with_what_was_recovered),
+		cmocka_unit_test(a_drifting_tare_is_said_once),
+		cmocka_unit_test(a_coarse_clock_is_found_out),
 		cmocka_unit_test(an_empty_store_says_so),
 		cmocka_unit_test(json_comes_back_whole),
 		cmocka_unit_test(bad_json_is_refused_with_its_place),
