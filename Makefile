@@ -14,6 +14,9 @@ $(BUILD)/build.ninja:
 test: all
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs; devtools/test-summary $(BUILD) tests/allowed-skips
 
+demo: all
+	@devtools/demo $(BUILD)/src/cli/tare $(DEMO_DIR)
+
 bench: all
 	devtools/bench $(BUILD) $(BENCH)
 
