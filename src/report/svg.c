@@ -47,7 +47,9 @@ void svg_text(FILE *out, double x, double y, const char *anchor, const char *cla
 
 static unsigned tick_count(const struct axis *a)
 {
-	return (unsigned)lround((a->high - a->low) / a->step);
+	double count = (a->high - a->low) / a->step;
+
+	return count >= 0 && count < 50 ? (unsigned)lround(count) : 0; /* a saved result may hold any numbers */
 }
 
 static void tick_text(const struct axis *a, double value, char *buf)
