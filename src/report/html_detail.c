@@ -122,7 +122,7 @@ static void one_cell(const struct cell_result *c, FILE *out)
 	quantiles(c, out);
 	fputs("<dl>\n", out);
 	term(out, "label", c->label, "");
-	span_term(out, "net, to print", &c->net_interval, decimals, " ns");
+	span_term(out, "net, 95 % interval", &c->net_interval, decimals, " ns");
 	span_term(out, "net, over restarts", &c->net_order, decimals, " ns");
 	span_term(out, "net, bootstrap", &c->net_bootstrap, decimals, " ns");
 	span_term(out, "gross p50, over restarts", &c->gross_order, 1, " ns");
