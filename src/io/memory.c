@@ -12,6 +12,8 @@ enum { LINE = 64, HEAD = 4 };
  * A slot: 16 bits of turn and 16 of length in one word, then the frame. The word
  * is written last; the turn is the lap in which the slot holds a frame, so the
  * receiver never writes to a slot and learns of a frame from the line it stands in.
+ * Slots begin on pairs of lines, as prefetchers fetch lines in pairs: the line that is looked at must not be the
+ * pair of one that is written.
  */
 struct slot {
 	_Atomic uint32_t word;
@@ -222,7 +224,7 @@ int memory_cable_open(uint32_t slots, uint32_t frame_bytes, struct io_cable *ret
 {
 	struct memory_port *ends[2] = { calloc(1, sizeof(*ends[0])), calloc(1, sizeof(*ends[1])) };
 	struct ring *ring = NULL;
-	uint32_t slot_bytes = (HEAD + frame_bytes + LINE - 1) / LINE * LINE;
+	uint32_t slot_bytes = (HEAD + frame_bytes + 2 * LINE - 1) / (2 * LINE) * (2 * LINE);
 
 	TARE_ASSERT(slots >= 8 && slots <= 65536 && (slots & (slots - 1)) == 0);
 	TARE_ASSERT(frame_bytes >= 14 && frame_bytes <= 16384);

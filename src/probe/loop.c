@@ -11,6 +11,7 @@
 enum {
 	BURST = 32,
 	LOOK_EVERY = 64,
+	PREPARE_US = 4,   /* after a send: its copies are out by then, and no store of ours is in their way */
 	START_US = 10000, /* longer than another loop takes to start, holes of the host aside */
 };
 
@@ -124,7 +125,7 @@ static inline __attribute__((always_inline)) void loop(struct loop_thread *t, co
 					sending = false;
 					sending_ends(l);
 				}
-			} else if (!l->sender.ready) {
+			} else if (!l->sender.ready && now - l->sender.last_tx > PREPARE_US * l->us_ticks) {
 				sender_prepare(&l->sender);
 			} else if (!receives && (works || !l->poll)) {
 				look_at_placement(l, now, &next_block);

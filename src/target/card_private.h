@@ -55,6 +55,7 @@ struct card_lane {
 	bool reserved;        /* the slot is there: it must be sent, never given up */
 	bool ready;           /* and the tail of `next` stands in it */
 	uint32_t frame_bytes; /* longest frame */
+	uint32_t last_bytes;  /* of the frame that was let out last */
 	unsigned shift;       /* of this lane's faults in card_order.faults */
 	uint64_t emitted;
 };
