@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "netns.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SKIP = 77 };
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
+		fprintf(stderr, "SKIP: needs root, or user namespaces: %s cannot be written\n", path);
+		exit(SKIP);
+	}
+	close(fd);
+}
+
+void netns_enter(void)
+{
+	unsigned uid = geteuid(), gid = getegid();
+	char map[64];
+
+	if (unshare(CLONE_NEWNET) == 0)
+		return;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+		fprintf(stderr, "SKIP: needs root, or user namespaces\n");
+		exit(SKIP);
+	}
+	write_file("/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	write_file("/proc/self/uid_map", map);
+	snprintf(map, sizeof(map), "0 %u 1", gid);
+	write_file("/proc/self/gid_map", map);
+}
+
+void netns_run(const char *fmt, ...)
+{
+	char command[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	if (system(command) != 0) {
+		fprintf(stderr, "failed: %s\n", command);
+		exit(1);
+	}
+}
+
+void netns_veth(const char *a, const char *b)
+{
+	/* no addresses of IPv6: nothing but what the test sends */
+	netns_run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 2>/dev/null || true");
+	netns_run("ip link add %s type veth peer name %s", a, b);
+	netns_run("ip link set %s up && ip link set %s up", a, b);
+}
