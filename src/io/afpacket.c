@@ -112,6 +112,8 @@ static unsigned afpacket_receive(struct io_port *port, struct io_frame *ret_fram
 	uint64_t long_first = p->long_next;
 	unsigned n = 0;
 
+	if (!p->ring)
+		return 0;
 	while (n < count && p->long_next - long_first < LONG_FRAMES) {
 		struct tpacket2_hdr *h = slot(p, p->next);
 		uint32_t status = atomic_load_explicit((_Atomic uint32_t *)&h->tp_status, memory_order_acquire);
@@ -329,12 +331,15 @@ static int open_socket(struct afpacket_port *p, const struct afpacket_config *co
 static int start(struct afpacket_port *p, const struct afpacket_config *config)
 {
 	struct sockaddr_ll address = { .sll_family = AF_PACKET,
-				       .sll_protocol = htons(ETH_P_ALL),
+				       .sll_protocol = config->send_only ? 0 : htons(ETH_P_ALL),
 				       .sll_ifindex = p->index };
 	struct packet_mreq promiscuous = { .mr_ifindex = p->index, .mr_type = PACKET_MR_PROMISC };
 	int bytes = SOCKET_BYTES;
-	int rc = option(p, PACKET_VERSION, TPACKET_V2);
+	int rc;
 
+	if (config->send_only)
+		return bind(p->fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	rc = option(p, PACKET_VERSION, TPACKET_V2);
 	if (rc == 0)
 		rc = option(p, PACKET_RESERVE, HEAD_ROOM);
 	if (rc == 0)

@@ -21,6 +21,7 @@
 struct afpacket_config {
 	const char *interface;
 	unsigned receive_frames; /* slots of 2 KiB; 0: 1024; rounded up to a power of two */
+	bool send_only;          /* no ring: receives nothing */
 	bool bypass_qdisc;       /* straight to the driver: faster, but no queue discipline, and drops when busy */
 };
 

@@ -99,8 +99,9 @@ static void enqueue(struct v1model *d, struct packet *packet, uint32_t port)
 	}
 	packet->egress_port = port;
 	packet->priority = (uint32_t)priority;
-	if (d->p->standard.enq_timestamp != NOWHERE) {
+	if (d->p->standard.enq_timestamp != NOWHERE || d->config.hold_us)
 		packet->enqueued_us = now_us(d);
+	if (d->p->standard.enq_timestamp != NOWHERE) {
 		set(d, packet, d->p->standard.enq_timestamp, packet->enqueued_us & mask_bits(32));
 		set(d, packet, d->p->standard.enq_qdepth, q->count & mask_bits(19));
 	}
@@ -118,6 +119,15 @@ static void enqueue(struct v1model *d, struct packet *packet, uint32_t port)
 	}
 }
 
+/* When the port's next packet may leave, as far as holding it decides. */
+static uint64_t held_until(const struct v1model *d, const struct port *port)
+{
+	for (uint32_t i = d->config.priorities; i > 0; i--)
+		if (port->queues[i - 1].first)
+			return port->queues[i - 1].first->enqueued_us + d->config.hold_us;
+	return UINT64_MAX;
+}
+
 /* The next packet of a port whose time has come, highest priority first; ports take turns. NULL: none now. */
 static struct packet *dequeue(struct v1model *d)
 {
@@ -127,6 +137,8 @@ static struct packet *dequeue(struct v1model *d)
 		struct port *port = *at;
 		struct packet *packet = NULL;
 
+		if (d->config.hold_us && held_until(d, port) > now_us(d))
+			continue;
 		if (port->packets_per_s) {
 			if (!now)
 				now = now_us(d);
@@ -534,9 +546,12 @@ uint64_t v1model_next_us(const struct v1model *d)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (const struct port *port = d->busy; port; port = port->next_busy)
+	for (const struct port *port = d->busy; port; port = port->next_busy) {
 		if (port->packets_per_s && port->next_us < next)
 			next = port->next_us;
+		if (d->config.hold_us && held_until(d, port) < next)
+			next = held_until(d, port);
+	}
 	return next;
 }
 

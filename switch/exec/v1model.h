@@ -43,6 +43,7 @@ struct v1model_config {
 	uint32_t queue_packets; /* 0: 64 */
 	uint32_t priorities;    /* queues a port; 0: 1 */
 	uint32_t pool_packets;  /* 0: 4096 */
+	uint64_t hold_us;       /* a packet stays at least so long in its queue; 0 but in tests */
 	uint64_t (*now_us)(void *context);
 	/* A frame leaves; the bytes are the device's and valid during the call. */
 	void (*transmit)(void *context, uint32_t port, const uint8_t *bytes, uint32_t length_bytes);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_SWITCH_TRUTH_H
+#define TARE_SWITCH_TRUTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+
+/*
+ * Faults on purpose, of known size, for tests of what measures a switch; all
+ * zero: none. And the switch's clock: µs since it was made.
+ */
+struct truth {
+	uint64_t hold_us;        /* every packet stays this long between ingress and egress */
+	uint32_t loss_ppm;       /* of received frames that vanish before the parser */
+	uint32_t duplicate_ppm;  /* that are taken twice */
+	int64_t clock_offset_us; /* always added */
+	int64_t clock_step_us;   /* added from clock_step_at_us on */
+	uint64_t clock_step_at_us;
+	uint64_t cold_after_us; /* a packet after so long without any ... */
+	uint64_t cold_sleep_us; /* ... waits so long between its ingress stamp and the parser; 0: never */
+};
+
+struct switch_clock {
+	bool wall; /* as BMv2's: the wall clock, whose steps go straight in */
+	int64_t start_ns;
+	struct truth truth;
+};
+
+void switch_clock_start(struct switch_clock *clock, bool wall, const struct truth *truth);
+uint64_t switch_clock_us(const struct switch_clock *clock);
+
+bool truth_any(const struct truth *truth);
+/* What is set, in words, for the log: "loss 1 %, ...". */
+void truth_describe(const struct truth *truth, char *ret, unsigned size_bytes);
+
+static inline bool truth_happens(struct rng *rng, uint32_t ppm)
+{
+	return ppm && rng_below(rng, 1000000) < ppm;
+}
+
+#endif
