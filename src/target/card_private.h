@@ -9,8 +9,13 @@
 
 enum {
 	CARD_MODES_MOST = 8,
-	CARD_HELD_MOST = 512, /* frames in the card at a time; a power of two, half of a ring */
-	CARD_RING_SLOTS = 1024,
+	CARD_HELD_MOST = 512, /* frames in the card at a time; a power of two */
+	/*
+	 * Room for the 256 frames in flight, each duplicated, and no more: a ring is walked through whole, and what
+	 * has left the cache by the next lap is let out unevenly (256-byte frames, far cores, share within 20 ns:
+	 * 1024 slots 58 %, 512 67 %, 256 76 %).
+	 */
+	CARD_RING_SLOTS = 512,
 	CARD_HEAD_BYTES = 60, /* of a frame, that share the first cache line of a memory slot */
 };
 
