@@ -13,7 +13,7 @@ if [ -z "${inside-}" ]; then
 	else
 		unshare -rm true 2>/dev/null && exec unshare -rm "$0" "$@"
 	fi
-	echo "needs root or user namespaces, to mount a small disk"
+	echo "SKIP: needs root, or user namespaces, to mount a small disk"
 	exit 77
 fi
 tare=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -21,7 +21,7 @@ work=$(mktemp -d) || exit 99
 trap 'cd /; umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
 mkdir "$work/disk"
 mount -t tmpfs -o size=2m tare-test "$work/disk" || {
-	echo "needs root or user namespaces, to mount a small disk"
+	echo "SKIP: needs root, or user namespaces, to mount a small disk"
 	exit 77
 }
 cd "$work" || exit 99

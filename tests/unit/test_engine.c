@@ -332,7 +332,7 @@ static void two_cores_lose_nothing(void **state)
 
 	(void)state;
 	if (cpus_allowed() < 2) {
-		print_message("needs a second CPU\n");
+		print_message("SKIP: needs a second CPU\n");
 		skip();
 	}
 	config.cores = 2;

@@ -839,7 +839,7 @@ static void gnuplot_draws_them_all(void **state)
 
 	(void)state;
 	if (access("/usr/bin/gnuplot", X_OK) != 0) {
-		print_message("gnuplot is not installed: not tried\n");
+		print_message("SKIP: no gnuplot here\n");
 		skip();
 	}
 	s.programs = programs;
