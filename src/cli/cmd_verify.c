@@ -27,7 +27,7 @@ static const char plan_text[] = "name: verify\n"
 				"target: { kind: card, drift: %s, io: %s }\n"
 				"matrix: { program: [\"null\", 107ns, 149ns, 177ns, 364ns, 107ns/137ns] }\n"
 				"tare: { program: \"null\" }\n"
-				"probes: { count: %lld, rate: 10kpps, cores: %s }\n";
+				"probes: { count: %lld, rate: 10kpps, size: 64B, cores: %s }\n";
 
 /* What --inject spoils, each in a way that a check that works must find. */
 enum inject { INJECT_NOTHING, INJECT_BIAS, INJECT_LEDGER, INJECT_DRIFT };
