@@ -4,4 +4,5 @@
 set -eu
 cd "$(dirname "$0")"
 devtools/setup build test
+devtools/setup-peers "${BUILD:-build}/peers"
 make --no-print-directory test

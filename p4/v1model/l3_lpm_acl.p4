@@ -55,8 +55,8 @@ control IngressPipe(inout headers hdr, inout no_metadata meta, inout standard_me
             hdr.ipv4.source: ternary;
             hdr.ipv4.destination: ternary;
             hdr.ipv4.protocol: ternary;
-            hdr.ports.source: ternary;
-            hdr.ports.destination: ternary;
+            hdr.ports.source_port: ternary;
+            hdr.ports.destination_port: ternary;
         }
         actions = { drop; permit; }
         default_action = permit();
