@@ -85,6 +85,16 @@ size_t bytes_from_signed_words(const uint64_t *words, uint32_t bits, uint8_t *re
 	return length;
 }
 
+void words_extend(uint64_t *words, uint32_t bits, bool is_signed)
+{
+	uint64_t *top = &words[words_of(bits) - 1];
+	unsigned off = 64 - bits % 64;
+
+	if (bits % 64 == 0)
+		return;
+	*top = is_signed ? (uint64_t)((int64_t)(*top << off) >> off) : *top << off >> off;
+}
+
 void bits_put(uint8_t *frame, size_t offset_bits, const uint64_t *words, uint32_t bits)
 {
 	for (uint32_t i = 0; i < bits; i++) {

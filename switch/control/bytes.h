@@ -22,6 +22,9 @@ enum bytes_result bytes_to_signed_words(const uint8_t *bytes, size_t length, uin
 size_t bytes_from_words(const uint64_t *words, uint32_t bits, uint8_t *ret_bytes);
 size_t bytes_from_signed_words(const uint64_t *words, uint32_t bits, uint8_t *ret_bytes);
 
+/* What is above the width: sign (of the top bit there is), or nothing. */
+void words_extend(uint64_t *words, uint32_t bits, bool is_signed);
+
 /* Bits into and out of a frame, most significant first, at a bit offset. */
 void bits_put(uint8_t *frame, size_t offset_bits, const uint64_t *words, uint32_t bits);
 void bits_get(const uint8_t *frame, size_t offset_bits, uint32_t bits, uint64_t *ret_words);

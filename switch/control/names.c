@@ -182,7 +182,7 @@ static enum match_kind kind_of(const P4__Config__V1__MatchField *f)
 static int check_field(struct maker *m, const struct p4_table *table, const P4__Config__V1__MatchField *f,
 		       const struct p4_key *key)
 {
-	if (kind_of(f) != key->kind)
+	if (kind_of(f) != key->kind && !(kind_of(f) == MATCH_OPTIONAL && key->kind == MATCH_TERNARY))
 		return err_set(m->err, ERR_USAGE, EINVAL,
 			       "p4info: field '%s' of table '%s' is not %s, as the program's is", f->name, table->name,
 			       kind_names[key->kind]);
@@ -202,10 +202,12 @@ static int make_fields(struct maker *m, const P4__Config__V1__Table *t, const st
 		return err_set(m->err, ERR_USAGE, EINVAL, "p4info: table '%s' has %zu match fields, in the program %u",
 			       table->name, t->n_match_fields, table->key_count);
 	to->field_ids = arena_array(&m->n->arena, t->n_match_fields + 1, sizeof(*to->field_ids));
-	if (to->field_ids == NULL)
+	to->kinds = arena_array(&m->n->arena, t->n_match_fields + 1, sizeof(*to->kinds));
+	if (to->field_ids == NULL || to->kinds == NULL)
 		return no_memory(m);
 	for (size_t i = 0; rc == 0 && i < t->n_match_fields; i++) {
 		to->field_ids[i] = t->match_fields[i]->id;
+		to->kinds[i] = (uint32_t)kind_of(t->match_fields[i]);
 		rc = check_field(m, table, t->match_fields[i], &table->keys[i]);
 	}
 	return rc;
@@ -363,6 +365,10 @@ static int make_registers(struct maker *m)
 			rc = check_size(m, "register", c->preamble->name, c->size, p->registers[i].size);
 		if (rc == 0)
 			m->n->register_ids[i] = c->preamble->id;
+		if (rc == 0) /* a P4DataTypeSpec: bitstring (1) of int (2) */
+			m->n->register_signed[i] = p->registers[i].is_signed ||
+						   (c->type_spec.len > 2 && c->type_spec.data[0] == (1 << 3 | 2) &&
+						    c->type_spec.data[2] == (2 << 3 | 2));
 	}
 	return rc;
 }
@@ -507,11 +513,12 @@ static int make_room(struct maker *m)
 	n->counter_ids = arena_array(&n->arena, p->counter_count + 1, sizeof(*n->counter_ids));
 	n->meter_ids = arena_array(&n->arena, p->meter_count + 1, sizeof(*n->meter_ids));
 	n->register_ids = arena_array(&n->arena, p->register_count + 1, sizeof(*n->register_ids));
+	n->register_signed = arena_array(&n->arena, p->register_count + 1, sizeof(*n->register_signed));
 	n->value_sets = arena_array(&n->arena, p->value_set_count + 1, sizeof(*n->value_sets));
 	n->digests = arena_array(&n->arena, p->learn_list_count + 1, sizeof(*n->digests));
 	return n->slots == NULL || n->tables == NULL || n->profiles == NULL || n->counter_ids == NULL ||
-			       n->meter_ids == NULL || n->register_ids == NULL || n->value_sets == NULL ||
-			       n->digests == NULL
+			       n->meter_ids == NULL || n->register_ids == NULL || n->register_signed == NULL ||
+			       n->value_sets == NULL || n->digests == NULL
 		       ? no_memory(m)
 		       : 0;
 }

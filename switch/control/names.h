@@ -46,6 +46,7 @@ struct name_action_ref {
 struct name_table {
 	uint32_t id; /* 0: P4Info does not name this table */
 	uint32_t *field_ids;
+	uint32_t *kinds; /* enum match_kind of each field, as controllers see it: p4c makes optional keys ternary */
 	struct name_action_ref *refs;
 	uint32_t ref_count;
 	bool is_const, with_priority, with_timeout;
@@ -94,6 +95,7 @@ struct names {
 	struct name_table *tables;
 	struct name_profile *profiles;
 	uint32_t *counter_ids, *meter_ids, *register_ids;
+	bool *register_signed; /* the program's JSON does not tell */
 	struct name_value_set *value_sets;
 	struct name_digest *digests;
 	struct name_packet_header packet_in, packet_out;

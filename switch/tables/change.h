@@ -63,6 +63,9 @@ int table_set_default(struct state *state, uint32_t table, const struct entry_sp
 const struct entry *table_default(const struct state *state, uint32_t table);
 bool table_default_changed(const struct state *state, uint32_t table); /* it is not the program's */
 
+/* The entries that came with the program are ordinary ones (`entries`, not `const entries`). */
+void table_set_mutable(struct state *state, uint32_t table);
+
 uint32_t table_entries(const struct state *state, uint32_t table);
 
 /* Undo: an entry that was unlinked comes back with its counters; what is in its place goes. */

@@ -107,6 +107,7 @@ struct table {
 	struct tuples tuples;
 	_Atomic(struct entry *) fallback; /* the default entry */
 	bool fallback_changed;
+	bool is_const; /* entries stay as they came with the program */
 };
 
 int table_init(struct state *state, struct table *table, const struct p4_table *p4, uint32_t index, struct err *err);

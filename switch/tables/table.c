@@ -93,6 +93,7 @@ int table_init(struct state *state, struct table *t, const struct p4_table *p4, 
 	t->p4 = p4;
 	t->index = index;
 	t->key_words = p4->key_words;
+	t->is_const = p4->is_const;
 	if (t->key_words > TABLE_KEY_WORDS_MOST)
 		return err_set(err, ERR_USAGE, E2BIG, "table %s: a key of %u bits is more than %d", p4->name,
 			       t->key_words * 64, TABLE_KEY_WORDS_MOST * 64);
@@ -343,7 +344,7 @@ static int not_there(const struct table *t, struct err *err)
 
 static int check_mutable(const struct table *t, struct err *err)
 {
-	if (!t->p4->is_const)
+	if (!t->is_const)
 		return 0;
 	return err_set(err, ERR_USAGE, EPERM, "table %s is constant", t->p4->name);
 }
@@ -510,6 +511,16 @@ bool table_default_changed(const struct state *state, uint32_t table)
 	return state->tables[table].fallback_changed;
 }
 
+void table_set_mutable(struct state *state, uint32_t table)
+{
+	struct entry_cursor cursor = { 0 };
+	const struct entry *e;
+
+	state->tables[table].is_const = false;
+	while ((e = table_next(state, table, &cursor)) != NULL)
+		((struct entry *)e)->is_const = false; /* the controller's word, which no packet reads */
+}
+
 /* --- undo --- */
 
 int table_restore(struct state *state, const struct entry *entry, struct err *err)
@@ -572,7 +583,7 @@ int table_fill(struct state *state, struct table *t, struct err *err)
 		rc = insert_new(state, t, &match, &spec, false, &e, err);
 		if (rc < 0)
 			return rc;
-		e->is_const = t->p4->is_const;
+		e->is_const = t->is_const;
 	}
 	return 0;
 }
