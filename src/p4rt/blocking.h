@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "p4rt/client.h"
 #include "p4rt/entries.h"
+#include "p4rt/readback.h"
 
 /*
  * The client for callers that wait: each function turns the client's loop until
@@ -34,12 +35,7 @@ int p4rt_write(struct p4rt_client *client, const struct p4rt_write *write, int64
 /* Calls read->entry for each; read->done is not used. */
 int p4rt_read(struct p4rt_client *client, const struct p4rt_read *read, size_t *ret_entries, struct err *err);
 
-/* What a switch holds against what it should. */
-struct p4rt_difference {
-	size_t expected, found;
-	size_t missing, extra, different; /* different: the key is there with another action or parameters */
-};
-/* Reads the tables that `entries` insert into, wholly. */
+/* What the switch holds against what `entries` leave behind; reads the tables that they write to, wholly. */
 int p4rt_compare(struct p4rt_client *client, const struct p4info *info, const struct p4rt_entries *entries,
 		 int64_t deadline_ns, struct p4rt_difference *ret_difference, struct err *err);
 

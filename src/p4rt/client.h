@@ -30,19 +30,30 @@ enum p4rt_state {
 	P4RT_BACKUP,     /* another client holds mastership; may read */
 };
 
+struct p4rt_metadata {
+	uint32_t id; /* of the packet_in or packet_out header's field */
+	struct p4rt_bytes value;
+};
+
+struct p4rt_packet {
+	struct p4rt_bytes payload;
+	const struct p4rt_metadata *metadata;
+	size_t metadata_count; /* packet-in: at most P4INFO_FIELDS_LIMIT, more are left out */
+};
+
 struct p4rt_client_config {
 	const char *address; /* "127.0.0.1:9559" */
 	struct grpc_tls tls;
 	uint64_t device_id;
-	uint64_t election_high, election_low; /* 0, 0 is taken as 0, 1 */
+	uint64_t election_high, election_low; /* 0, 0: 0, 1 */
 	int64_t connect_timeout_ns;           /* up to the answer to the arbitration; 0: 5 s */
 	int64_t keepalive_ns;                 /* see grpc_channel_config */
 	int64_t reconnect_ns;                 /* after a loss connect again, so long later; 0: never */
 	size_t message_limit_bytes;
 	/* Optional. Every change, with a reason where there is one; so losses and reconnections can be accounted for. */
 	void (*state)(struct p4rt_client *client, enum p4rt_state state, const char *why);
-	/* Optional. A packet the switch sent us; `metadata` by the order of the packet_in header's fields is the caller's. */
-	void (*packet_in)(struct p4rt_client *client, const uint8_t *payload, size_t length_bytes);
+	/* Optional. A packet the switch sent us; valid during the call only. */
+	void (*packet_in)(struct p4rt_client *client, const struct p4rt_packet *packet);
 	void *user;
 };
 
@@ -65,11 +76,15 @@ const char *p4rt_client_address(const struct p4rt_client *client);
 struct loop *p4rt_client_loop(const struct p4rt_client *client);
 unsigned p4rt_client_losses(const struct p4rt_client *client); /* connections that ended unasked */
 
-/* --- pipeline; deadlines are durations, 0: none --- */
+/*
+ * --- calls ---
+ * Deadlines are durations, 0: none. 0 means that `done` will be called, from the loop; -ENOMEM, or -ENOTCONN while the
+ * client is being destroyed, that it will not.
+ */
 
 typedef void (*p4rt_done)(void *user, const struct p4rt_result *result);
 
-/* VERIFY_AND_COMMIT. Bytes are copied. -ENOMEM: `done` will not be called. */
+/* VERIFY_AND_COMMIT. Bytes are copied. */
 int p4rt_client_set_pipeline(struct p4rt_client *client, const struct p4info *info, const void *device_config,
 			     size_t device_config_bytes, uint64_t cookie, int64_t deadline_ns, p4rt_done done,
 			     void *user);
@@ -149,12 +164,7 @@ struct p4rt_read_cells {
 };
 int p4rt_client_read_cells(struct p4rt_client *client, const struct p4rt_read_cells *read);
 
-/* --- packets: -ENOTCONN unless PRIMARY --- */
-struct p4rt_metadata {
-	uint32_t id;
-	struct p4rt_bytes value;
-};
-int p4rt_client_packet_out(struct p4rt_client *client, const uint8_t *payload, size_t length_bytes,
-			   const struct p4rt_metadata *metadata, size_t metadata_count);
+/* Not answered; -ENOTCONN unless PRIMARY, -ENOMEM. */
+int p4rt_client_packet_out(struct p4rt_client *client, const struct p4rt_packet *packet);
 
 #endif

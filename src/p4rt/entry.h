@@ -85,8 +85,8 @@ size_t p4rt_entry_encode(const struct p4rt_entry *entry, uint8_t *buf, size_t si
  * message when it is not one, or names what this P4Info does not.
  */
 struct p4rt_entry_storage {
-	struct p4rt_match match[64];
-	struct p4rt_bytes params[64];
+	struct p4rt_match match[P4INFO_FIELDS_LIMIT];
+	struct p4rt_bytes params[P4INFO_FIELDS_LIMIT];
 };
 int p4rt_entry_decode(const struct p4info *info, const uint8_t *data, size_t length_bytes,
 		      struct p4rt_entry_storage *storage, struct p4rt_entry *ret_entry, struct err *err);

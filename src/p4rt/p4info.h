@@ -30,6 +30,8 @@ enum p4info_match { /* numbers of the wire */
 		    P4INFO_OPTIONAL = 6,
 };
 
+enum { P4INFO_FIELDS_LIMIT = 64 }; /* keys of a table, parameters of an action: more is refused */
+
 /* A key of a table, a parameter of an action, a metadata field of a packet header. */
 struct p4info_field {
 	uint32_t id;
@@ -116,6 +118,12 @@ const struct p4info_field *p4info_key(const struct p4info_table *table, const ch
 const struct p4info_field *p4info_param(const struct p4info_action *action, const char *name, struct err *err);
 const struct p4info_object *p4info_object(const struct p4info *info, enum p4info_kind kind, const char *name,
 					  struct err *err);
+
+/*
+ * Do both describe one program to a controller: the same tables, keys, actions and objects under the same ids? What a
+ * server may leave out when it hands P4Info back (documentation, annotations, sizes) does not count.
+ */
+bool p4info_same(const struct p4info *a, const struct p4info *b);
 
 /* By id; NULL when there is none. */
 const struct p4info_table *p4info_table_by_id(const struct p4info *info, uint32_t id);
