@@ -50,8 +50,8 @@ struct campaign_options {
 	const struct measure_ops *ops; /* NULL: those of the plan's measure */
 	bool allow_unstable_tsc;
 	const struct differential_faults *faults; /* see measure.h; NULL: none */
-	bool retry_failed;              /* run failed turns again; the failed restarts stay in the store */
-	const atomic_bool *interrupted; /* raised by a signal handler; NULL: never */
+	bool retry_failed;                        /* run failed turns again; the failed restarts stay in the store */
+	const atomic_bool *interrupted;           /* raised by a signal handler; NULL: never */
 	void (*progress)(void *context, const struct campaign_progress *progress); /* NULL: none */
 	void *context;
 	/* Provenance to store beside what the measure finds out itself. */

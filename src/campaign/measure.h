@@ -24,7 +24,8 @@ struct differential_faults;
 
 struct measure_setup {
 	const struct plan *plan;
-	const struct differential_faults *faults; /* what to spoil in every cell but the tare, for checks; NULL: nothing */
+	const struct differential_faults
+		*faults; /* what to spoil in every cell but the tare, for checks; NULL: nothing */
 	bool allow_unstable_tsc;
 	const atomic_bool *interrupted; /* never NULL */
 };

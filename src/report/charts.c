@@ -25,7 +25,7 @@ static const char *shortened(const char *text, unsigned most, char buf[128])
 {
 	unsigned columns = 0, n = 0;
 
-	while (text[n] && n < 120 && columns < most) {
+	while (n < 120 && columns < most && text[n]) {
 		n++;
 		while ((text[n] & 0xc0) == 0x80)
 			n++;

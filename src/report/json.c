@@ -43,6 +43,7 @@ static json_t *text_to_json(const char *text)
 		return NULL;
 	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
 		if (*p < 0x80) {
+			/* cppcheck-suppress uninitdata ; written here, not read */
 			*to++ = (char)*p;
 		} else {
 			*to++ = (char)(0xc0 | (*p >> 6));

@@ -369,10 +369,10 @@ static void log_account(const struct pipeline *p)
 	if (p->stuck)
 		log_warn("pipeline: the program recirculated a frame without end and was given up");
 	log_debug("pipeline: %" PRIu64 " frames run: %" PRIu64 " to the path, %" PRIu64 " dropped, %" PRIu64
-		 " to other ports, %" PRIu64 " to ports that are not there, %" PRIu64 " malformed; %" PRIu64
-		 " started late; receiver too slow for %" PRIu64 " path and %" PRIu64 " bypass copies",
-		 p->frames_in, p->out[p->path_port].frames, p->out[SPEC_PORT_DROP].frames, elsewhere,
-		 p->out[SPEC_PORT_STRAY].frames, p->malformed, p->late_starts, p->path.full, p->bypass.full);
+		  " to other ports, %" PRIu64 " to ports that are not there, %" PRIu64 " malformed; %" PRIu64
+		  " started late; receiver too slow for %" PRIu64 " path and %" PRIu64 " bypass copies",
+		  p->frames_in, p->out[p->path_port].frames, p->out[SPEC_PORT_DROP].frames, elsewhere,
+		  p->out[SPEC_PORT_STRAY].frames, p->malformed, p->late_starts, p->path.full, p->bypass.full);
 }
 
 static void pipeline_close(struct target *target)

@@ -23,6 +23,9 @@
 
 enum { ATTEMPTS = 8 };
 
+/* Longer than a host keeps a core away, or a probe is late, and rightly so. Only runs that lose probes wait for it. */
+#define DEADLINE_NS 2000000000
+
 /* A sanitizer's checks stand between emission and stamp. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LIMIT_NS     400
@@ -78,7 +81,7 @@ static struct differential_config config_of(struct target *target, const struct 
 	config.stream = stream;
 	config.tsc = &tsc;
 	config.cores = 1;
-	config.deadline_ns = 30000000;
+	config.deadline_ns = DEADLINE_NS;
 	config.gap_limit_ns = GAP_LIMIT_NS;
 	return config;
 }
@@ -211,6 +214,44 @@ static void ledger_equals(const struct ledger *got, const struct ledger *expecte
 	assert_int_equal(got->foreign, expected->foreign);
 }
 
+/*
+ * Did a hole of the host decide a fate in this run? The card's own record says so: it let out a copy without a readable
+ * id well behind the usual 1.4 us after its send, though nobody had told it to. Such a frame may be nobody's for the
+ * ledger and its probe lost (docs/method.md), which is right but not what was injected.
+ */
+static bool held_up(const struct target *card, const struct pair *pairs, uint32_t sent, uint64_t start)
+{
+	enum { USUAL_NS = 2500, REORDERED_NS = 150000 };
+
+	for (uint32_t i = 0; i < sent; i++) {
+		unsigned faults = card_faults(card, i), path = faults & 0xff, bypass = faults >> 8;
+		int64_t tx = (int64_t)start + pairs[i].tx_ticks;
+		int64_t path_ns = (int64_t)tsc_to_ns(&tsc, (int64_t)card_emitted_path(card, i) - tx);
+		int64_t bypass_ns = (int64_t)tsc_to_ns(&tsc, (int64_t)card_emitted_bypass(card, i) - tx);
+
+		if (path & CARD_UNREADABLE && !(path & CARD_LOST) &&
+		    path_ns > (path & CARD_REORDERED ? REORDERED_NS : USUAL_NS))
+			return true;
+		if (bypass & CARD_UNREADABLE && !(bypass & CARD_LOST) && bypass_ns > USUAL_NS)
+			return true;
+	}
+	return false;
+}
+
+static void fates_are_the_injected_ones(const struct target *card, const struct pair *pairs, uint32_t sent)
+{
+	for (uint32_t i = 0; i < sent; i++) {
+		unsigned f = card_faults(card, i);
+
+		if ((f | f >> 8) & CARD_LOST)
+			assert_int_equal(pairs[i].fate, FATE_LOST);
+		else if ((f | f >> 8) & CARD_UNREADABLE)
+			assert_int_equal(pairs[i].fate, FATE_UNPARSED);
+		else
+			assert_int_equal(pairs[i].fate, FATE_MATCHED);
+	}
+}
+
 static void faults_and_ledger_agree(void **state)
 {
 	static const char *const loss[] = { "loss", "3%", NULL };
@@ -220,38 +261,40 @@ static void faults_and_ledger_agree(void **state)
 	static const char *const all[] = { "loss",       "2%", "duplicates", "2%",   "reorder", "2%",
 					   "unreadable", "2%", "jitter",     "20ns", NULL };
 	static const char *const *const faults[] = { loss, duplicates, reorder, unreadable, all, all, all };
-	struct stream *stream = stream_of(2000, 20000, 64);
+	enum { PROBES = 1000, RUNS_MOST = 40 };
+	struct stream *stream = stream_of(PROBES, 20000, 64);
 	struct pair *pairs = pairs_of(stream);
 
 	(void)state;
 	for (unsigned k = 0; k < sizeof(faults) / sizeof(faults[0]); k++) {
 		struct target *card = card_of("107ns/137ns", stream, 0, 100 + k, faults[k]);
 		struct differential_config config = config_of(card, stream);
-		struct run_record record = run(&config, pairs);
-		struct ledger expected;
-		struct card_account account;
+		bool undisturbed = false;
 
-		card_injected(card, &account);
-		assert_int_equal(account.refused, 0);
-		assert_int_equal(account.emitted_path + account.emitted_bypass, record.ledger.arrived);
-		/* Something was injected, or this test says nothing. */
-		assert_true(account.lost_path + account.lost_bypass + account.duplicated_path + account.reordered_path +
-				    account.unreadable_path >
-			    10);
-		expected_ledger(card, 2000, &expected);
-		ledger_equals(&record.ledger, &expected);
-		assert_string_equal(record.invalid, "");
-		for (uint32_t i = 0; i < 2000; i++) {
-			/* And each probe's own fate. */
-			unsigned f = card_faults(card, i);
+		config.deadline_ns = 400000000;
+		for (; !undisturbed && config.run < RUNS_MOST; config.run++) {
+			struct run_record record = run(&config, pairs);
+			struct ledger expected;
+			struct card_account account;
 
-			if ((f | f >> 8) & CARD_LOST)
-				assert_int_equal(pairs[i].fate, FATE_LOST);
-			else if ((f | f >> 8) & CARD_UNREADABLE)
-				assert_int_equal(pairs[i].fate, FATE_UNPARSED);
-			else
-				assert_int_equal(pairs[i].fate, FATE_MATCHED);
+			card_injected(card, &account);
+			/* However the host disturbs: the account is whole, and every frame in it. */
+			assert_string_equal(record.invalid, "");
+			assert_int_equal(account.refused, 0);
+			assert_int_equal(account.emitted_path + account.emitted_bypass, record.ledger.arrived);
+			/* Something was injected, or this test says nothing. */
+			assert_true(account.lost_path + account.lost_bypass + account.duplicated_path +
+					    account.reordered_path + account.unreadable_path >
+				    5);
+			if (record.ledger.fate[FATE_LATE] || held_up(card, pairs, PROBES, record.tsc_start))
+				continue;
+			undisturbed = true;
+			expected_ledger(card, PROBES, &expected);
+			ledger_equals(&record.ledger, &expected);
+			fates_are_the_injected_ones(card, pairs, PROBES);
 		}
+		if (!undisturbed)
+			fail_msg("in %d runs the host held up a frame without id each time", RUNS_MOST);
 		card->ops->close(card);
 	}
 	free(pairs);
@@ -560,7 +603,12 @@ static void a_late_copy_is_late(void **state)
 	struct pair pairs[200];
 
 	(void)state;
-	record = run_box(rules, 2, pairs, 200);
+	/* A probe that itself goes out behind a hole of the host is not held for long: again. */
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		record = run_box(rules, 2, pairs, 200);
+		if (pairs[20].tx_ticks - pairs[20].sched_ticks < tsc_from_ns(&tsc, 1e6) && record.stalled_ns < 1000000)
+			break;
+	}
 	assert_string_equal(record.invalid, "");
 	assert_int_equal(pairs[20].fate, FATE_LATE);
 	assert_int_equal(record.ledger.fate[FATE_LATE], 1);
