@@ -126,7 +126,7 @@ static void line_pair(struct line *l, const struct pair *p, double ns_per_tick)
 }
 
 static int export_run(struct store *store, const char *label, const struct stored_restart *restart,
-		      const struct stored_run *run, FILE *out, struct err *err)
+		      const struct stored_run *run, FILE *out, const char *name, struct err *err)
 {
 	struct pair *pairs = malloc((run->pair_count ? run->pair_count : 1) * sizeof(*pairs));
 	double ns_per_tick = 1e9 / run->record.tsc_hz;
@@ -143,7 +143,7 @@ static int export_run(struct store *store, const char *label, const struct store
 		line.length = common;
 		line_pair(&line, &pairs[i], ns_per_tick);
 		if (fwrite(line.text, 1, line.length, out) != line.length) {
-			count = err_set(err, ERR_HOST, errno, "cannot write: %s", strerror(errno));
+			count = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", name, strerror(errno));
 			break;
 		}
 	}
@@ -151,7 +151,8 @@ static int export_run(struct store *store, const char *label, const struct store
 	return count < 0 ? (int)count : 0;
 }
 
-static int export_all(struct store *store, FILE *out, struct err *err)
+/* `name`: of where `out` goes. */
+static int export_all(struct store *store, FILE *out, const char *name, struct err *err)
 {
 	struct stored_campaign campaign;
 	struct stored_restart *restarts;
@@ -164,11 +165,11 @@ static int export_all(struct store *store, FILE *out, struct err *err)
 	if (r == 0)
 		r = store_read_restarts(store, &arena, &restarts, &count, err);
 	if (r == 0 && fputs(header, out) == EOF)
-		r = err_set(err, ERR_HOST, errno, "cannot write: %s", strerror(errno));
+		r = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", name, strerror(errno));
 	for (uint32_t i = 0; r == 0 && i < count; i++)
 		for (uint32_t run = 0; r == 0 && run < restarts[i].run_count; run++)
 			r = export_run(store, campaign.cells[restarts[i].cell].label, &restarts[i],
-				       &restarts[i].runs[run], out, err);
+				       &restarts[i].runs[run], out, name, err);
 	arena_release(&arena);
 	return r;
 }
@@ -188,7 +189,7 @@ static int export_file(struct store *store, const char *path, struct err *err)
 		free(fresh);
 		return r;
 	}
-	r = export_all(store, out, err);
+	r = export_all(store, out, fresh, err);
 	if (fclose(out) != 0 && r == 0)
 		r = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", fresh, strerror(errno));
 	if (r == 0 && rename(fresh, path) != 0)
@@ -207,7 +208,7 @@ static int export_verb(const struct invocation *inv, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = path ? export_file(store, path, err) : export_all(store, stdout, err);
+	r = path ? export_file(store, path, err) : export_all(store, stdout, "standard output", err);
 	store_close(store);
 	return r;
 }

@@ -50,7 +50,8 @@ static int generate(int argc, char **argv)
 	return -1;
 }
 
-static int invocation_run(const struct invocation *inv)
+/* Sets *ret_said where it failed, and has said so. */
+static int invocation_run(const struct invocation *inv, bool *ret_said)
 {
 	struct err err = { 0 };
 	int rc;
@@ -62,13 +63,14 @@ static int invocation_run(const struct invocation *inv)
 	if (err.kind == ERR_NONE)
 		err_set(&err, ERR_HOST, -rc, "%s: %s", inv->verb->name, strerror(-rc));
 	message("%s", err.message);
+	*ret_said = true;
 	return err_exit_status(&err);
 }
 
-/* A full disk behind stdout shows only here. */
-static int output_close(int status)
+/* A full disk behind stdout shows only here, unless the verb failed by it and said so. */
+static int output_close(int status, bool said)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || said)
 		return status;
 	message("cannot write the standard output: %s", strerror(errno));
 	return status ? status : ERR_HOST;
@@ -80,10 +82,11 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	enum request request;
 	struct arena arena;
+	bool said = false;
 	int status = generate(argc, argv);
 
 	if (status >= 0)
-		return output_close(status);
+		return output_close(status, said);
 	arena_init(&arena, 0);
 	if (options_parse(argc, argv, &arena, &request, &inv, &err) < 0) {
 		message("%s", err.message);
@@ -95,9 +98,9 @@ int main(int argc, char **argv)
 		version_write(stdout);
 		status = 0;
 	} else {
-		status = invocation_run(&inv);
+		status = invocation_run(&inv, &said);
 	}
-	status = output_close(status);
+	status = output_close(status, said);
 	arena_release(&arena);
 	return status;
 }

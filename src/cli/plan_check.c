@@ -30,8 +30,8 @@ int cli_plan_check(const char *path, bool json, struct plan **ret_plan, struct e
 void cli_plan_notes(const struct plan *plan)
 {
 	if (plan->restarts < RESTARTS_FOR_INTERVAL)
-		message("note: %u restart%s of a cell give its median no 95 %% interval; %d do", plan->restarts,
-			plan->restarts == 1 ? "" : "s", RESTARTS_FOR_INTERVAL);
+		message("note: %u restart%s of a cell %s its median no 95 %% interval; %d do", plan->restarts,
+			plan->restarts == 1 ? "" : "s", plan->restarts == 1 ? "gives" : "give", RESTARTS_FOR_INTERVAL);
 	if (plan->runs < 2)
 		message("note: with one run a restart, the spread within restarts stays unknown");
 }

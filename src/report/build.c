@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Packet medians need all values of a cell at once: at most this many (256 MB). */
-enum { PACKET_VALUES_MOST = 32 << 20 };
-
 struct build {
 	struct store *store;
 	struct result *result;
@@ -215,15 +212,17 @@ static uint32_t usable_runs(const struct cell_work *w)
 	return n;
 }
 
-/* A packet sent several times in a run (a looped stream) has a value for each. */
-static struct packet_table *table_for(struct build *b, const struct cell_work *w, uint32_t probes)
+/* A packet sent several times in a run (a looped stream) has a value for each. Too many: none, and it is noted. */
+static int table_for(struct build *b, struct cell_work *w, uint32_t probes, struct packet_table **ret)
 {
-	uint64_t per_packet = b->packets ? (probes + b->packets - 1) / b->packets : 0;
+	uint64_t per_packet = b->packets ? ((uint64_t)probes + b->packets - 1) / b->packets : 0;
 	uint64_t values = per_packet * usable_runs(w);
 
-	if (b->packets == 0 || values == 0 || values * b->packets > PACKET_VALUES_MOST)
-		return NULL;
-	return packet_table_create(b->packets, (uint32_t)values);
+	if (values * b->packets > PACKET_VALUES_MOST)
+		w->packet_values_over = values * b->packets;
+	else if (values > 0 && !(*ret = packet_table_create(b->packets, (uint32_t)values)))
+		return no_memory(b);
+	return 0;
 }
 
 static int measure_restart(struct build *b, struct cell_work *w, uint32_t index, struct packet_table **packets)
@@ -251,8 +250,8 @@ static int measure_restart(struct build *b, struct cell_work *w, uint32_t index,
 			return (int)count;
 		if (b->packets == 0)
 			b->packets = stream_packets(b->run.pairs, (uint32_t)count);
-		if (!*packets)
-			*packets = table_for(b, w, (uint32_t)count);
+		if (!*packets && (rc = table_for(b, w, (uint32_t)count, packets)) != 0)
+			return rc;
 		rc = run_measure(&b->run, (uint32_t)count, &run->record, &b->result->arena, *packets,
 				 &b->packets_dropped, &w->findings, &r->runs[j], &w->traces[index][j]);
 		if (rc != 0)

@@ -12,7 +12,10 @@
  * build_cell.c goes from runs to cells, build_problems.c says what is wrong.
  */
 
-enum { ECDF_POINTS = 105 };
+enum {
+	ECDF_POINTS = 105,
+	PACKET_VALUES_MOST = 32 << 20, /* packet medians need all values of a cell at once: at most 256 MB */
+};
 
 /* In ascending order, as probabilities. */
 double ecdf_probability(unsigned point);
@@ -64,6 +67,7 @@ struct cell_work {
 	uint32_t restart_count;
 	struct packet_median *packets; /* in order of packet; NULL: not analysed */
 	uint32_t packet_count;
+	uint64_t packet_values_over; /* how many values there would be, where that is over PACKET_VALUES_MOST; 0: not */
 	struct clock_findings findings; /* of its first valid run */
 	double grid_ns;   /* what samples are multiples of: tick_ns, or a count of the TSC if that is longer */
 	double tick_ns;   /* of the clock: the largest of its valid runs */

@@ -95,12 +95,16 @@ static void cell_blocks(struct problems *p, const struct cell_work *w)
 	if (w->one_sided)
 		say(p, "warning", c->title, "%" PRIu32 " block%s with a tare on one side only: its drift is not seen",
 		    w->one_sided, plural(w->one_sided));
-	if (c->restarts_valid < NET_BLOCKS_MIN)
+	if (c->restarts_valid < NET_BLOCKS_MIN && c->net_order.level > 0)
 		say(p, "warning", c->title,
-		    "%" PRIu32 " restart%s: no uncertainty, and the order-statistic interval reaches %.5g %%, not 95 "
-		    "%%; it takes %d",
-		    c->restarts_valid, plural(c->restarts_valid), isnan(c->net_order.level) ? 0 : c->net_order.level,
-		    NET_BLOCKS_MIN);
+		    "%" PRIu32 " restarts: no uncertainty, and from the least net to the greatest is an interval of "
+		    "%.5g %% only; 95 %% takes %d restarts",
+		    c->restarts_valid, c->net_order.level, NET_BLOCKS_MIN);
+	else if (c->restarts_valid < NET_BLOCKS_MIN)
+		say(p, "warning", c->title,
+		    "%" PRIu32 " restart%s: neither uncertainty nor interval, as nothing shows how restarts differ; a "
+		    "95 %% interval takes %d",
+		    c->restarts_valid, plural(c->restarts_valid), NET_BLOCKS_MIN);
 	if (!isnan(c->paired_error_ns) && !isnan(c->expanded_k3_ns) && fabs(c->paired_error_ns) > c->expanded_k3_ns)
 		say(p, "warning", c->title,
 		    "misses the known truth by %+.1f ns, probe by probe; more than U (k=3) = %.1f ns",
@@ -126,6 +130,11 @@ static void cell_samples(struct problems *p, const struct cell_work *w)
 	if (c->clock_steps)
 		say(p, "note", c->title, "CLOCK_REALTIME stepped %" PRIu32 " time%s; no stamp rests on it",
 		    c->clock_steps, plural(c->clock_steps));
+	if (w->packet_values_over)
+		say(p, "note", c->title,
+		    "no medians by packet, and so no modes: they would take %" PRIu64 " values of this cell at once, "
+		    "and %d is the most",
+		    w->packet_values_over, PACKET_VALUES_MOST);
 	if (c->mode_count > 1) {
 		char text[256] = "";
 		size_t n = 0;

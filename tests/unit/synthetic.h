@@ -30,14 +30,15 @@ struct synthetic {
 	const struct synthetic_program *programs;
 	unsigned program_count;
 	uint32_t blocks, runs, probes;
-	uint32_t packets;    /* in the stream; 0: as many as probes */
-	double tare_ns;      /* of the null; 0: 1000 */
-	double drift_ns;     /* what the tare gains from each restart to the next, and the programs with it */
-	double noise_ns;     /* 0: probes spread evenly over -10 to +10 ns, the same in every run; else normal */
-	double tsc_hz;       /* 0: 1 GHz, so that a tick is a ns */
-	double tick_ns;      /* samples lie on this grid; 0: none */
-	double tick_said_ns; /* what the record says of it; 0: the truth */
-	uint32_t lost_every; /* one probe of so many is lost; 0: none */
+	uint32_t packets;     /* in the stream; 0: as many as probes */
+	uint32_t packet_step; /* every so many packets of a longer stream; 0: each */
+	double tare_ns;       /* of the null; 0: 1000 */
+	double drift_ns;      /* what the tare gains from each restart to the next, and the programs with it */
+	double noise_ns;      /* 0: probes spread evenly over -10 to +10 ns, the same in every run; else normal */
+	double tsc_hz;        /* 0: 1 GHz, so that a tick is a ns */
+	double tick_ns;       /* samples lie on this grid; 0: none */
+	double tick_said_ns;  /* what the record says of it; 0: the truth */
+	uint32_t lost_every;  /* one probe of so many is lost; 0: none */
 	uint32_t apart_every;
 	bool truth;
 	uint32_t unbalanced_turn; /* its first run's ledger misses a probe; UINT32_MAX: none */
@@ -123,7 +124,9 @@ static inline void synthetic_pairs(const struct synthetic *s, const struct turn 
 		double own = gross_ns + (p && i % packets % 2 ? p->second_ns : 0);
 		double tx_ns = 100000.0 * i + 40, bypass_ns = tx_ns + 500;
 
-		*q = (struct pair){ .seq = i, .packet = i % packets, .fate = FATE_MATCHED };
+		*q = (struct pair){ .seq = i,
+				    .packet = i % packets * (s->packet_step ? s->packet_step : 1),
+				    .fate = FATE_MATCHED };
 		q->sched_ticks = synthetic_ticks(s, 100000.0 * i);
 		q->tx_ticks = synthetic_ticks(s, tx_ns);
 		q->bypass_ticks = synthetic_ticks(s, bypass_ns);

@@ -296,6 +296,47 @@ static void samples_that_disagree_with_the_ledger_make_a_run_invalid(void **stat
 	free(pairs);
 }
 
+static void too_few_restarts_are_said_for_what_they_are(void **state)
+{
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.blocks = 1;
+	r = result_of(&s);
+	assert_true(isnan(r->cells[0].expanded_ns));
+	assert_false(span_is(&r->cells[0].net_order));
+	assert_non_null(find_problem(r, "warning", "1 restart: neither uncertainty nor interval"));
+	assert_null(find_problem(r, "warning", "0 %"));
+	result_destroy(r);
+	s.blocks = 2;
+	r = result_of(&s);
+	assert_near(r->cells[0].net_order.level, 50, 1e-9);
+	assert_non_null(find_problem(r, "warning", "is an interval of 50 % only; 95 % takes 6 restarts"));
+	result_destroy(r);
+}
+
+/* 420 packets of a stream so long that all its values would not fit: figures as ever, no modes, and a note that says so. */
+static void packet_medians_that_do_not_fit_are_a_note(void **state)
+{
+	static const struct synthetic_program fivetuple[] = { { .name = "fivetuple", .net_ns = 107, .second_ns = 30 } };
+	struct synthetic s = plain();
+	struct result *r;
+
+	(void)state;
+	s.programs = fivetuple;
+	s.program_count = 1;
+	s.packet_step = 10000;
+	r = result_of(&s);
+	assert_int_equal(r->cells[0].packet_count, 0);
+	assert_true(r->cells[0].net_ns > 100 && r->cells[0].net_ns < 140);
+	assert_int_equal(r->cells[0].mode_count, 0);
+	/* 419 x 10,000 + 1 packets, one value of each in 6 x 3 runs */
+	assert_non_null(find_problem(r, "note", "they would take 75420018 values"));
+	assert_null(find_problem(r, "note", "runs differ in their streams"));
+	result_destroy(r);
+}
+
 static void modes_by_packet_are_found(void **state)
 {
 	static const struct synthetic_program fivetuple[] = { { .name = "fivetuple", .net_ns = 107, .second_ns = 30 } };
@@ -864,6 +905,8 @@ int main(void)
 		cmocka_unit_test(set_apart_is_in_no_figure),
 		cmocka_unit_test(invalid_runs_and_failed_restarts_are_shown_and_in_no_figure),
 		cmocka_unit_test(samples_that_disagree_with_the_ledger_make_a_run_invalid),
+		cmocka_unit_test(too_few_restarts_are_said_for_what_they_are),
+		cmocka_unit_test(packet_medians_that_do_not_fit_are_a_note),
 		cmocka_unit_test(modes_by_packet_are_found),
 		cmocka_unit_test(truth_is_compared_with_what_was_recovered),
 		cmocka_unit_test(a_drifting_tare_is_said_once),
