@@ -2,8 +2,6 @@
 #ifndef TARE_LAB_NETNS_H
 #define TARE_LAB_NETNS_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 
 /*
@@ -17,6 +15,8 @@
  */
 enum { NETNS_NAME_BYTES = 48 };
 
+#define NETNS_FOLDER "/run/netns"
+
 struct netns {
 	char name[NETNS_NAME_BYTES];
 	int fd; /* of the namespace; -1: none */
@@ -25,16 +25,15 @@ struct netns {
 #define NETNS_NONE ((struct netns){ .fd = -1 })
 
 /*
- * Let this process make namespaces: nothing to do for root; else this process
- * moves into a user namespace of its own, with a network, a mount namespace and
- * an empty /run, in which it is root (files it makes still belong to its user).
- * Call it once, early: a user namespace can only be entered while there is one
- * thread. Neither is possible: ERR_HOST, -EPERM, and what to do about it.
+ * Let this process make namespaces: nothing to do where it may already (root);
+ * else this process moves into a user namespace of its own, with a network, a
+ * mount namespace and an empty /run (but for /run/user), in which it is root:
+ * files it makes still belong to its user, and what is left of a lab dies with
+ * it. Call it once, early: a user namespace can only be entered while there is
+ * one thread. Returns 0, 1 when it moved, or -EPERM and the like: ERR_HOST with
+ * what to do about it.
  */
 int netns_permit(struct err *err);
-
-/* Inside a user namespace that netns_permit made (or one that maps only some users): leftovers die with it. */
-bool netns_is_private(void);
 
 /*
  * A new namespace, loopback up, IPv6 off, pinned to the name. The name is in use: -EEXIST.
@@ -42,12 +41,20 @@ bool netns_is_private(void);
  */
 int netns_create(const char *name, struct netns *ret, struct err *err);
 
+/* One that is there under /run/netns. -ENOENT: no such name; -EINVAL: a name that nothing is pinned to. */
+int netns_open(const char *name, struct netns *ret, struct err *err);
+
+void netns_close(struct netns *ns); /* the name stays */
+
 /* Unpin and close. What still runs in it keeps it, nameless. NETNS_NONE is fine. */
 void netns_destroy(struct netns *ns);
 
+/* Remove a name, pinned or not. 0 or -errno. */
+int netns_unpin(const char *name);
+
 /*
- * The calling thread moves into ns and back. NULL: stays where it is. `ret_back` is to be handed to netns_leave, which
- * always succeeds (a thread that cannot go home is a bug).
+ * The calling thread moves into ns, and back. NULL: it stays where it is.
+ * netns_leave always succeeds: a thread that cannot go home is a bug.
  */
 int netns_enter(const struct netns *ns, int *ret_back, struct err *err) __attribute__((warn_unused_result));
 void netns_leave(int back);
