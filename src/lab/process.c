@@ -156,8 +156,8 @@ int process_start(const struct process_options *options, struct process **ret, s
 		return 0;
 	}
 	process_stop(p, 0);
-	return err_set(err, ERR_HOST, -r, "%s: cannot %s %s: %s", options->name, what == options->argv[0] ? "start" : "write",
-		       what, strerror(-r));
+	return err_set(err, ERR_HOST, -r, "%s: cannot %s %s: %s", options->name,
+		       what == options->argv[0] ? "start" : "write", what, strerror(-r));
 }
 
 const char *process_last_lines(struct process *p, unsigned lines, char *buf, size_t size_bytes)
