@@ -147,10 +147,14 @@ static void add_route(struct bed *bed, uint32_t prefix, uint32_t bits)
 static void add_rules(struct bed *bed, unsigned count)
 {
 	static const uint32_t shapes[8][5] = {
-		{ 0xffffff00, 0xffffffff, 0xff, 0, 0xffff }, { 0xffffffff, 0xffffffff, 0xff, 0xffff, 0xffff },
-		{ 0xffff0000, 0, 0xff, 0, 0xffff },          { 0, 0xffffff00, 0xff, 0, 0xffff },
-		{ 0xffffffff, 0, 0, 0, 0 },                  { 0xffffff00, 0xffffff00, 0xff, 0, 0 },
-		{ 0, 0, 0xff, 0xffff, 0xffff },              { 0, 0xffffffff, 0xff, 0xfff0, 0 },
+		{ 0xffffff00, 0xffffffff, 0xff, 0, 0xffff },
+		{ 0xffffffff, 0xffffffff, 0xff, 0xffff, 0xffff },
+		{ 0xffff0000, 0, 0xff, 0, 0xffff },
+		{ 0, 0xffffff00, 0xff, 0, 0xffff },
+		{ 0xffffffff, 0, 0, 0, 0 },
+		{ 0xffffff00, 0xffffff00, 0xff, 0, 0 },
+		{ 0, 0, 0xff, 0xffff, 0xffff },
+		{ 0, 0xffffffff, 0xff, 0xfff0, 0 },
 	};
 	uint32_t table = program_find_table(bed->program, "IngressPipe.acl");
 	uint32_t action = program_find_action(bed->program, "IngressPipe.drop");
@@ -333,7 +337,8 @@ static void report(const struct what *what, double *values, unsigned repeats, ui
 	       "\"repeats\": %u, \"how\": \"memory to memory, one core, %u B frames, %s\"}\n",
 	       what->name, values[repeats / 2], repeats, frame_bytes + 4, what->how);
 	if (count > 0)
-		printf("{\"name\": \"switch_%s_instructions\", \"value\": %.0f, \"unit\": \"instr\", \"baseline\": null, "
+		printf("{\"name\": \"switch_%s_instructions\", \"value\": %.0f, \"unit\": \"instr\", \"baseline\": "
+		       "null, "
 		       "\"ratio\": null, \"repeats\": 1, \"how\": \"a packet, callgrind\"}\n",
 		       what->name, count);
 	fflush(stdout);

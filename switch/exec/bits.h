@@ -27,6 +27,12 @@ static inline uint64_t load_be64(const uint8_t *p)
 	return __builtin_bswap64(v);
 }
 
+static inline void store_be64(uint8_t *p, uint64_t v)
+{
+	v = __builtin_bswap64(v);
+	memcpy(p, &v, sizeof(v));
+}
+
 /* 1 to 64 bits at a bit offset, `end` bytes being there. */
 static inline uint64_t bits_load(const uint8_t *bytes, uint32_t end, uint32_t offset, uint32_t bits)
 {

@@ -7,6 +7,8 @@
 #include "exec/exec_private.h"
 #include "exec/hash.h"
 
+enum { HASH_MOST = PACKET_MOST + 1 }; /* bytes that are hashed */
+
 void exec_init(struct exec *x, const struct program *program, struct state *state, uint64_t seed)
 {
 	memset(x, 0, offsetof(struct exec, scratch));
@@ -73,11 +75,43 @@ static uint32_t input_most(const struct program *p, const struct p4_calculation_
 	return in->bits;
 }
 
+/* The sum of 16-bit words, by what each field adds to it: 2^16 counts as 1, so a value may be folded and shifted. */
+static uint16_t planned_checksum(const struct packet *packet, const struct p4_calculation *c)
+{
+	const uint64_t *m = packet->memory;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < c->narrow_count; i++)
+		sum += m[c->terms[i].slot] << c->terms[i].shift;
+	for (uint32_t i = c->narrow_count; i < c->term_count; i++) {
+		uint64_t v = m[c->terms[i].slot] & c->terms[i].mask;
+
+		sum += ((v & UINT32_MAX) + (v >> 32)) << c->terms[i].shift;
+	}
+	if (c->with_payload)
+		sum += (uint16_t)~checksum16(packet_bytes(packet) + packet_payload(packet),
+					     packet->length_bytes - packet_payload(packet));
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+static bool may_sum(const struct packet *packet, const struct p4_calculation *c)
+{
+	uint64_t valid = c->planned;
+
+	for (uint32_t i = 0; i < c->need_count; i++)
+		valid &= packet->memory[c->needs[i]];
+	return valid;
+}
+
 uint64_t exec_hash(struct exec *x, const struct packet *packet, uint32_t calculation)
 {
 	const struct p4_calculation *c = &x->program->calculations[calculation];
 	uint32_t bits = 0, payload = packet_payload(packet);
 
+	if (may_sum(packet, c))
+		return planned_checksum(packet, c);
 	for (uint32_t i = 0; i < c->input_count; i++) {
 		const struct p4_calculation_input *in = &c->inputs[i];
 
@@ -85,13 +119,13 @@ uint64_t exec_hash(struct exec *x, const struct packet *packet, uint32_t calcula
 			uint32_t length = packet->length_bytes - payload;
 
 			bits = (bits + 7) / 8 * 8;
-			if (length > sizeof(x->scratch) - bits / 8)
-				length = (uint32_t)sizeof(x->scratch) - bits / 8;
+			if (length > HASH_MOST - bits / 8)
+				length = (uint32_t)HASH_MOST - bits / 8;
 			memcpy(x->scratch + bits / 8, packet_bytes(packet) + payload, length);
 			bits += length * 8;
 			continue;
 		}
-		if ((uint64_t)bits + input_most(x->program, in) > (sizeof(x->scratch) - 1) * 8)
+		if ((uint64_t)bits + input_most(x->program, in) > (HASH_MOST - 1) * 8)
 			break;
 		bits += input_bits(x, packet, in, bits);
 	}
@@ -106,7 +140,8 @@ static bool applies(struct exec *x, struct packet *packet, const struct p4_check
 
 	if (c->condition == NOWHERE)
 		return true;
-	exec_run(x, packet, c->condition, &steps);
+	if (x->program->code[c->condition].op != OP_RETURN)
+		exec_run(x, packet, c->condition, &steps);
 	return packet->memory[c->condition_slot] != 0;
 }
 
@@ -138,36 +173,52 @@ static void update_checksums(struct exec *x, struct packet *packet)
 	}
 }
 
+/* Bytes of the headers that are valid. */
+static uint32_t headers_bytes(const struct program *p, const uint64_t *m)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < p->deparse_count && bytes <= PACKET_MOST; i++)
+		if (m[p->headers[p->deparse[i]].slot])
+			bytes += p->headers[p->deparse[i]].planned ? p->headers[p->deparse[i]].bits / 8
+								   : header_bytes_now(p, m, p->deparse[i]);
+	return bytes;
+}
+
+static void write_headers(const struct program *p, const uint64_t *m, uint8_t *at)
+{
+	for (uint32_t i = 0; i < p->deparse_count; i++)
+		if (m[p->headers[p->deparse[i]].slot])
+			at += header_write(p, m, p->deparse[i], at);
+}
+
 bool exec_deparse(struct exec *x, struct packet *packet)
 {
 	const struct program *p = x->program;
-	uint32_t written = 0, payload = packet_payload(packet), tail, length;
+	uint32_t written, payload = packet_payload(packet), tail = packet->length_bytes - payload, length;
+	uint8_t *behind, kept[PACKET_SLACK];
 
 	update_checksums(x, packet);
-	for (uint32_t i = 0; i < p->deparse_count; i++) {
-		if (!packet->memory[p->headers[p->deparse[i]].slot])
-			continue;
-		if (written + header_bytes_now(p, packet->memory, p->deparse[i]) > PACKET_MOST)
-			return false;
-		written += header_write(p, packet->memory, p->deparse[i], x->scratch + written);
-	}
-	tail = packet->length_bytes - payload;
+	written = headers_bytes(p, packet->memory);
 	length = written + tail;
 	if (packet->asked.truncate && packet->asked.truncate_bytes < length)
 		length = packet->asked.truncate_bytes;
-	if (length > PACKET_MOST)
+	if (written > PACKET_MOST || length > PACKET_MOST)
 		return false;
-	if (written <= packet->start + payload) {
-		packet->start += payload;
-		packet->start -= written;
-	} else { /* the headers have outgrown the room before the payload */
+	if (written > packet->start + payload) { /* the headers have outgrown the room before the payload */
 		if (written + tail > packet->room_bytes)
 			return false;
 		memmove(packet->buffer + written, packet_bytes(packet) + payload, tail);
 		packet->start = 0;
+	} else {
+		packet->start += payload;
+		packet->start -= written;
 	}
-	if (written)
-		memcpy(packet_bytes(packet), x->scratch, written);
+	/* headers are written a word at a time, over what is behind the last one */
+	behind = packet_bytes(packet) + written;
+	memcpy(kept, behind, sizeof(kept));
+	write_headers(p, packet->memory, packet_bytes(packet));
+	memcpy(behind, kept, sizeof(kept));
 	packet->length_bytes = length;
 	packet->taken_bits = 0;
 	return true;

@@ -23,12 +23,11 @@ struct exec {
 	/* log_msg and failed asserts; NULL: dropped */
 	void (*log)(void *context, const struct p4_message *message, const uint64_t *memory);
 	void *log_context;
-	uint8_t scratch[PACKET_MOST + 1]; /* what the deparser and hashes write */
+	uint8_t scratch[PACKET_MOST + 1 + PACKET_SLACK]; /* what hashes are taken of */
 };
 
 enum {
-	STEPS_MOST =
-		100000, /* instructions of one control or parser: a runaway loop ends in ParserTimeout, or a drop */
+	STEPS_MOST = 100000, /* jumps of one control or parser: a runaway loop ends in ParserTimeout, or a drop */
 };
 
 void exec_init(struct exec *x, const struct program *program, struct state *state, uint64_t seed);

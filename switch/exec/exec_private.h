@@ -32,7 +32,7 @@ bool parse_advance(const struct program *p, struct packet *packet, uint64_t bits
 /* Where the select goes on; NOWHERE: no case matched. */
 uint32_t parse_select(const struct exec *x, const uint64_t *m, uint32_t select);
 
-/* One header's fields to bytes; returns how many. */
+/* One header's fields to bytes; returns how many. Seven bytes more may be written. */
 uint32_t header_write(const struct program *p, const uint64_t *m, uint32_t header, uint8_t *bytes);
 
 #endif

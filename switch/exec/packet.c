@@ -19,7 +19,8 @@ struct pool *pool_create(const struct program *program, uint32_t count, uint32_t
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
 	size_t slots = (program->memory_slots + 7) / 8 * 8;
-	size_t small = PACKET_HEADROOM + PACKET_ORDINARY, big = (PACKET_HEADROOM + PACKET_MOST + 63) / 64 * 64;
+	size_t small = (PACKET_HEADROOM + PACKET_ORDINARY + PACKET_SLACK + 63) / 64 * 64;
+	size_t big = (PACKET_HEADROOM + PACKET_MOST + PACKET_SLACK + 63) / 64 * 64;
 	uint32_t total = count + large;
 
 	if (!pool)
@@ -38,7 +39,7 @@ struct pool *pool_create(const struct program *program, uint32_t count, uint32_t
 
 		p->memory = pool->memories + (i - 1) * slots;
 		p->large = i > count;
-		p->room_bytes = (uint32_t)(p->large ? big : small);
+		p->room_bytes = (uint32_t)(p->large ? big : small) - PACKET_SLACK;
 		p->buffer = p->large ? pool->buffers + count * small + (i - 1 - count) * big
 				     : pool->buffers + (i - 1) * small;
 		p->length_bytes = UINT32_MAX; /* its constants are not there yet */

@@ -15,6 +15,7 @@
 enum {
 	PACKET_HEADROOM = 512,  /* by how much headers may grow in place */
 	PACKET_MOST = 65535,    /* bytes of a frame */
+	PACKET_SLACK = 8,       /* behind the room for a frame: words are read and written over its end */
 	PACKET_ORDINARY = 2048, /* room most packets have; larger ones come from a second shelf */
 };
 

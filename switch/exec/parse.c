@@ -10,6 +10,20 @@ static bool fail(struct packet *packet, uint32_t error)
 	return false;
 }
 
+/* Reads up to 7 bytes behind the header: packets' buffers have them. */
+static void extract_planned(const struct p4_header *h, const uint8_t *bytes, uint64_t *m)
+{
+	const struct p4_piece *piece = h->pieces;
+
+	for (uint32_t i = 0; i < h->group_count; i++) {
+		const struct p4_group *g = &h->groups[i];
+		uint64_t word = load_be64(bytes + g->byte) >> g->drop;
+
+		for (uint32_t n = g->count; n > 0; n--, piece++)
+			m[piece->slot] = word >> piece->shift & piece->mask;
+	}
+}
+
 bool parse_extract(const struct program *p, struct packet *packet, uint32_t header, uint64_t variable_bits)
 {
 	const struct p4_header *h = &p->headers[header];
@@ -25,6 +39,12 @@ bool parse_extract(const struct program *p, struct packet *packet, uint32_t head
 	}
 	if (base + h->bits + variable_bits > (uint64_t)length * 8)
 		return fail(packet, p->errors.packet_too_short);
+	if (h->planned) {
+		extract_planned(h, bytes + base / 8, m);
+		packet->taken_bits = base + h->bits;
+		header_set_valid(p, m, header);
+		return true;
+	}
 	for (uint32_t i = 0; i < h->field_count; i++) {
 		const struct p4_field *f = &p->fields[h->first_field + i];
 		uint32_t at = base + f->offset_bits;
@@ -88,11 +108,25 @@ static bool in_set(const struct exec *x, const struct p4_select *sel, const stru
 	return value_set_has(x->state, c->set, masked);
 }
 
+/* One key of a word, no value sets: most selects. */
+static uint32_t select_word(const struct p4_select *sel, uint64_t key)
+{
+	for (uint32_t i = 0; i < sel->case_count; i++) {
+		const struct p4_case *c = &sel->cases[i];
+
+		if (c->kind == CASE_DEFAULT || (c->mask ? key & c->mask[0] : key) == c->value[0])
+			return c->target;
+	}
+	return NOWHERE;
+}
+
 uint32_t parse_select(const struct exec *x, const uint64_t *m, uint32_t select)
 {
 	const struct p4_select *sel = &x->program->selects[select];
 	uint64_t key[SLOTS_A_VALUE_MOST * 2];
 
+	if (sel->is_word)
+		return select_word(sel, m[sel->keys[0]] & mask_bits(sel->key_bits[0]));
 	for (uint32_t i = 0; i < sel->key_count; i++) {
 		uint32_t slots = (sel->key_bits[i] + 63) / 64;
 
@@ -111,11 +145,30 @@ uint32_t parse_select(const struct exec *x, const uint64_t *m, uint32_t select)
 	return NOWHERE;
 }
 
+/* Writes up to 7 bytes behind the header, which come next or are the caller's to save. */
+static void write_planned(const struct p4_header *h, const uint64_t *m, uint8_t *bytes)
+{
+	const struct p4_piece *piece = h->pieces;
+
+	for (uint32_t i = 0; i < h->group_count; i++) {
+		const struct p4_group *g = &h->groups[i];
+		uint64_t word = 0;
+
+		for (uint32_t n = g->count; n > 0; n--, piece++)
+			word |= m[piece->slot] << piece->shift;
+		store_be64(bytes + g->byte, word << g->drop);
+	}
+}
+
 uint32_t header_write(const struct program *p, const uint64_t *m, uint32_t header, uint8_t *bytes)
 {
 	const struct p4_header *h = &p->headers[header];
 	uint32_t base = 0;
 
+	if (h->planned) {
+		write_planned(h, m, bytes);
+		return h->bits / 8;
+	}
 	for (uint32_t i = 0; i < h->field_count; i++) {
 		const struct p4_field *f = &p->fields[h->first_field + i];
 

@@ -173,8 +173,6 @@ enum run_end exec_run(struct exec *x, struct packet *packet, uint32_t at, uint32
 	enum run_end end;
 
 	for (;;) {
-		if ((*steps)-- == 0)
-			return RUN_TOO_LONG;
 		insn = &p->code[at++];
 		switch ((enum op)insn->op) {
 		case OP_MOVE:
@@ -252,14 +250,21 @@ enum run_end exec_run(struct exec *x, struct packet *packet, uint32_t at, uint32
 		case OP_SAT_S:
 			m[insn->d] = saturate(m[insn->a], insn->n, true);
 			break;
+		/* what may lead back counts its steps */
 		case OP_JUMP:
+			if ((*steps)-- == 0)
+				return RUN_TOO_LONG;
 			at = insn->d;
 			break;
 		case OP_JUMP_IF:
+			if ((*steps)-- == 0)
+				return RUN_TOO_LONG;
 			if (m[insn->a])
 				at = insn->d;
 			break;
 		case OP_JUMP_IFN:
+			if ((*steps)-- == 0)
+				return RUN_TOO_LONG;
 			if (!m[insn->a])
 				at = insn->d;
 			break;
@@ -413,6 +418,8 @@ enum run_end exec_run(struct exec *x, struct packet *packet, uint32_t at, uint32
 			}
 			break;
 		case OP_SELECT:
+			if ((*steps)-- == 0)
+				return RUN_TOO_LONG;
 			at = parse_select(x, m, insn->d);
 			if (at == NOWHERE) {
 				packet->parser_error = p->errors.no_match;
@@ -424,6 +431,8 @@ enum run_end exec_run(struct exec *x, struct packet *packet, uint32_t at, uint32
 			break;
 
 		case OP_APPLY:
+			if ((*steps)-- == 0)
+				return RUN_TOO_LONG;
 			end = apply(x, packet, insn->d, &at, steps);
 			if (end != RUN_DONE)
 				return end;

@@ -90,7 +90,8 @@ int selector_calculation(struct build *b, const json_t *selector, const json_t *
 int load_shape(struct build *b);   /* header types, headers, stacks, unions, errors, standard metadata */
 int load_objects(struct build *b); /* registers, counters, meters, calculations, lists, value sets; action parameters */
 int load_actions(struct build *b); /* code of actions */
-int load_controls(struct build *b); /* tables, conditionals, checksums, deparser */
+int load_controls(struct build *b);
+int load_plans(struct build *b); /* after all else */ /* tables, conditionals, checksums, deparser */
 int load_parser(struct build *b);
 int load_profiles(struct build *b, const json_t *pipeline);              /* of one control */
 int load_table(struct build *b, const json_t *json, struct p4_table *t); /* all but where it goes next */

@@ -68,7 +68,7 @@ static int finish(struct build *b)
 static int build(struct build *b)
 {
 	static int (*const parts[])(struct build *) = {
-		check_version, load_shape, load_objects, load_actions, load_controls, load_parser, finish,
+		check_version, load_shape, load_objects, load_actions, load_controls, load_parser, finish, load_plans,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -46,6 +46,19 @@ struct p4_field {
 	bool is_signed, is_variable;
 };
 
+/* A slot of a header and where its bits stand in a word: (word >> shift) & mask. */
+struct p4_piece {
+	uint64_t mask;
+	uint32_t slot;
+	uint8_t shift;
+};
+
+/* The next `count` pieces of a header lie in the eight bytes from `byte` on, behind which `drop` bits are others'. */
+struct p4_group {
+	uint16_t byte;
+	uint8_t drop, count;
+};
+
 struct p4_header {
 	const char *name;
 	uint32_t type; /* JSON id of its header type; headers of one type have blocks of one shape */
@@ -56,6 +69,10 @@ struct p4_header {
 	bool is_metadata;
 	uint32_t stack, stack_index; /* or NOWHERE */
 	uint32_t group;              /* the union it belongs to, or NOWHERE */
+	bool planned;                /* how it is cut into words: most headers; else field by field */
+	uint32_t group_count;
+	const struct p4_group *groups;
+	const struct p4_piece *pieces;
 };
 
 struct p4_stack {
@@ -299,6 +316,16 @@ struct p4_calculation {
 		uint32_t bits;
 	} * inputs;
 	uint32_t input_count;
+
+	/* A 16-bit checksum of fields only: the sum of its terms, while the headers whose valid bits are at `needs` are. */
+	bool planned, with_payload;
+	struct p4_term {
+		uint64_t mask;
+		uint32_t slot, shift;
+	} * terms;
+	uint32_t term_count, narrow_count; /* the first are unsigned and of 32 bits at most: no mask, no folding */
+	uint32_t *needs;
+	uint32_t need_count;
 };
 
 struct p4_checksum {
@@ -322,6 +349,7 @@ struct p4_select {
 	uint32_t case_count;
 	uint32_t words; /* packed key */
 	uint32_t *word; /* of each key */
+	bool is_word;   /* one key of one word, and no value sets */
 };
 
 struct p4_value_set {
