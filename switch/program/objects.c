@@ -377,8 +377,10 @@ int load_objects(struct build *b)
 	if (json_array_size(json_object_get(b->root, "extern_instances"))) {
 		const json_t *first = json_array_get(json_object_get(b->root, "extern_instances"), 0);
 		const char *type = json_string_value(json_object_get(first, "type"));
+		const char *name = json_string_value(json_object_get(first, "name"));
 
-		return js_refuse(first, b->err, "extern '%s' is not supported", type ? type : "(no type)");
+		return js_refuse(first, b->err, "extern '%s' of type '%s' is not supported", name ? name : "(no name)",
+				 type ? type : "(no type)");
 	}
 	return 0;
 }

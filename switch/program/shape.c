@@ -49,7 +49,7 @@ static int load_field(struct build *b, const json_t *type, const json_t *json, s
 	const json_t *width = json_array_get(json, 1);
 	json_int_t max_bytes = json_integer_value(json_object_get(type, "max_length"));
 
-	if (!name || !(json_is_integer(width) || json_is_string(width)))
+	if (!name || !(json_is_integer(width) || (json_is_string(width) && strcmp(json_string_value(width), "*") == 0)))
 		return js_refuse(type, b->err, "header '%s': a field is expected as [name, bits, signed]", h->name);
 	f->name = arena_printf(&b->p->arena, "%s.%s", h->name, name);
 	if (!f->name)

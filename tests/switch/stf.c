@@ -35,6 +35,7 @@
  *   mirroring_truncate SESSION BYTES   wait MICROSECONDS
  *   expect_digest NAME VALUE...        expect_log TEXT
  *
+ * --print: instead of checking, a line "PORT HEX" for each frame that came out, port by port.
  * Status 0: all packets came as expected, 1: not, 2: the file or the program is wrong.
  */
 
@@ -546,10 +547,16 @@ int main(int argc, char **argv)
 	static struct stf stf;
 	static char text[STF_BYTES * 4];
 	struct line line = { 0 };
+	bool print = false;
 	FILE *f;
 
+	if (argc == 4 && strcmp(argv[1], "--print") == 0) {
+		print = true;
+		argv++;
+		argc--;
+	}
 	if (argc != 3) {
-		fprintf(stderr, "usage: stf PROGRAM.json FILE.stf\n");
+		fprintf(stderr, "usage: stf [--print] PROGRAM.json FILE.stf\n");
 		return 2;
 	}
 	f = fopen(argv[2], "r");
@@ -566,7 +573,10 @@ int main(int argc, char **argv)
 		run_line(&stf, &line);
 	}
 	fclose(f);
-	stf.wrong += bed_check(&stf.bed);
+	if (print)
+		bed_print(&stf.bed);
+	else
+		stf.wrong += bed_check(&stf.bed);
 	bed_close(&stf.bed);
 	return stf.wrong ? 1 : 0;
 }

@@ -195,3 +195,16 @@ unsigned bed_check(const struct bed *bed)
 			     bed->logs_expected.count);
 	return wrong;
 }
+
+void bed_print(const struct bed *bed)
+{
+	for (uint32_t i = 0; i < V1MODEL_PORTS; i++)
+		for (size_t k = 0; k < bed->ports[i].sent.count; k++) {
+			const struct sent *sent = &bed->ports[i].sent.items[k];
+
+			printf("%u ", i);
+			for (size_t d = 0; d < (size_t)sent->length_bytes * 2; d++)
+				putchar(hex_of(sent, d));
+			putchar('\n');
+		}
+}

@@ -38,6 +38,8 @@ void bed_open(struct bed *bed, const char *program_path); /* ends the program wh
 void bed_close(struct bed *bed);
 void bed_packet(struct bed *bed, uint32_t port, const uint8_t *bytes, uint32_t length_bytes);
 
+void bed_print(const struct bed *bed); /* what came out, a line "PORT HEX" each, port by port */
+
 /* Says on stderr what differs; how many things did. */
 unsigned bed_check(const struct bed *bed);
 
