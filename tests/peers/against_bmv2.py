@@ -77,7 +77,7 @@ class Program:
         given = {end_match(names, n): v for n, v in given.items()}
         for k, name in zip(table["key"], names):
             if k["match_type"] == "optional":
-                raise NotImplementedError("BMv2's command line knows no optional keys")
+                raise NotImplementedError("keys of kind optional: BMv2's command line has no form for them")
             keys.append(self.key(k, given.get(name)))
         action, params = self.call(table, words[3])
         priority = str(10000 - int(words[1])) if table["match_type"] in ("ternary", "range") else ""
@@ -93,10 +93,10 @@ PASSED_ON = ("mc_", "mirroring_add", "register_", "meter_", "counter_")
 
 
 def read_stf(program, text):
-    """Commands for BMv2, and packets (port, bytes). Entries behind the first packet are more than this can do."""
-    commands, packets = ["set_queue_depth 100000"], []
-    for line in text.splitlines():
-        line = line.split("#")[0].strip()
+    """Commands for BMv2, packets (port, bytes), and the text up to where more entries come: those packets are compared."""
+    commands, packets, used = ["set_queue_depth 100000"], [], []
+    for whole in text.splitlines():
+        line = whole.split("#")[0].strip()
         word = line.split(" ")[0]
         if word == "packet":
             _, port, *digits = line.split()
@@ -104,7 +104,7 @@ def read_stf(program, text):
         elif word in ("", "expect", "wait") or word.startswith(("check_", "expect_")):
             continue
         elif packets:
-            raise NotImplementedError(f"'{line}' behind a packet")
+            break
         elif word == "add":
             commands.append(program.add(line))
         elif word == "setdefault":
@@ -113,7 +113,8 @@ def read_stf(program, text):
             commands.append(line)
         else:
             raise NotImplementedError(line)
-    return commands, packets
+        used.append(whole)
+    return commands, packets, "\n".join(used) + "\n"
 
 
 # --- both switches ---
@@ -281,7 +282,7 @@ def main():
     else:
         text = pathlib.Path(args.file).read_text(encoding="utf-8")
     try:
-        commands, packets = read_stf(program, text)
+        commands, packets, text = read_stf(program, text)
     except NotImplementedError as e:
         print(f"not compared: {e}")
         return 0
