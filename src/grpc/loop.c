@@ -225,7 +225,11 @@ int loop_turn(struct loop *loop, int64_t wait_ns)
 {
 	int n;
 
-	deferred_run(loop);
+	/* what it did may be all that the caller waits for */
+	if (loop->deferred) {
+		deferred_run(loop);
+		wait_ns = 0;
+	}
 	n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_A_TURN, wait_ms(loop, wait_ns));
 	if (n < 0 && errno != EINTR)
 		return -errno;

@@ -53,7 +53,10 @@ void loop_timer_clear(struct loop *loop, struct loop_timer *timer);
 void loop_defer(struct loop *loop, struct loop_deferred *deferred); /* once, before the next wait */
 void loop_undefer(struct loop *loop, struct loop_deferred *deferred);
 
-/* One turn: wait at most `wait_ns` (negative: for ever), then call what is ready. 0, or -errno of epoll. */
+/*
+ * One turn: wait at most `wait_ns` (negative: for ever), then call what is ready. A turn that finds deferred work runs
+ * it and does not wait. 0, or -errno of epoll.
+ */
 int loop_turn(struct loop *loop, int64_t wait_ns);
 
 /* Turns until loop_stop is called from a callback, or from another thread or a signal handler. */
