@@ -238,6 +238,7 @@ static void say_goodbye(const struct app *app)
 {
 	struct v1model_counters c;
 
+	plane_stop(app->plane);
 	plane_counters(app->plane, &c);
 	log_info("received %llu, transmitted %llu, dropped by the program %llu, by full queues %llu",
 		 (unsigned long long)c.received, (unsigned long long)c.transmitted,

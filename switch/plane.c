@@ -160,7 +160,19 @@ static void add_counters(struct v1model_counters *to, const struct v1model_count
 		t[i] += f[i];
 }
 
-/* The program that was committed, if there is a new one: what is queued in the old one leaves first. */
+/* What is queued in the old program leaves while it may still be used: before the pass. */
+static void end_engine(struct worker *w)
+{
+	if (w->engine && atomic_load_explicit(&w->next, memory_order_relaxed))
+		while (v1model_egress(w->engine->device, BURST))
+			;
+}
+
+/*
+ * The program that was committed, if there is a new one. Right after a pass: then
+ * either nobody has been told that the old one is out of use, or the new one is
+ * seen here. Nothing of the old program or its state is touched any more.
+ */
 static void take_engine(struct worker *w)
 {
 	struct engine *next;
@@ -168,12 +180,9 @@ static void take_engine(struct worker *w)
 	if (!atomic_load_explicit(&w->next, memory_order_relaxed))
 		return;
 	next = atomic_exchange_explicit(&w->next, NULL, memory_order_acquire);
-	if (w->engine) {
-		while (v1model_egress(w->engine->device, BURST))
-			;
+	if (w->engine)
 		add_counters(&w->gone, v1model_counters(w->engine->device));
-		engine_destroy(w->engine);
-	}
+	engine_destroy(w->engine);
 	w->engine = next;
 }
 
@@ -310,8 +319,9 @@ static void *run(void *context)
 	while (!atomic_load_explicit(&w->stop, memory_order_relaxed)) {
 		unsigned work = 0;
 
-		take_engine(w);
+		end_engine(w);
 		quiesce_pass(w->reader);
+		take_engine(w);
 		for (uint32_t i = 0; i < count; i++)
 			if (w->ports[i].receives)
 				work += take_port(w, &w->ports[i]);
@@ -336,15 +346,21 @@ static void wake(struct worker *w)
 	mailbox_put(w->down, &(uint8_t){ DOWN_WAKE }, 1, NULL, 0);
 }
 
+static void worker_stop(struct worker *w)
+{
+	if (!w->started)
+		return;
+	atomic_store_explicit(&w->stop, true, memory_order_relaxed);
+	wake(w);
+	pthread_join(w->thread, NULL);
+	w->started = false;
+}
+
 static void worker_destroy(struct worker *w)
 {
 	if (!w)
 		return;
-	if (w->started) {
-		atomic_store_explicit(&w->stop, true, memory_order_relaxed);
-		wake(w);
-		pthread_join(w->thread, NULL);
-	}
+	worker_stop(w);
 	for (uint32_t i = 0; w->ports && i < w->plane->config.port_count; i++)
 		port_close(&w->ports[i]);
 	engine_destroy(w->engine);
@@ -436,6 +452,12 @@ int plane_create(const struct plane_config *config, struct plane **ret_plane, st
 	}
 	*ret_plane = plane;
 	return 0;
+}
+
+void plane_stop(struct plane *plane)
+{
+	for (uint32_t i = 0; i < plane->worker_count; i++)
+		worker_stop(plane->workers[i]);
 }
 
 void plane_destroy(struct plane *plane)

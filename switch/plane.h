@@ -39,7 +39,8 @@ enum { PLANE_THREADS_MOST = 16 };
 
 /* Starts the threads, which open the ports; those that are not there are waited for. Errors: ERR_HOST. */
 int plane_create(const struct plane_config *config, struct plane **ret_plane, struct err *err);
-void plane_destroy(struct plane *plane); /* ends the threads; NULL is fine */
+void plane_stop(struct plane *plane);    /* ends the threads */
+void plane_destroy(struct plane *plane); /* stops first; NULL is fine */
 
 /* --- in the control thread --- */
 
@@ -61,7 +62,7 @@ struct plane_handlers {
 int plane_event_fd(const struct plane *plane, uint32_t thread);
 void plane_drain(struct plane *plane, uint32_t thread, const struct plane_handlers *handlers);
 
-/* Sums of all threads and programs; of the ports: frames that could not be sent. Approximate while threads run. */
+/* Sums of all threads and programs, once they are stopped. */
 void plane_counters(const struct plane *plane, struct v1model_counters *ret);
 
 #endif

@@ -2,11 +2,15 @@
 #include "netns.h"
 
 #include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { SKIP = 77 };
@@ -54,10 +58,30 @@ void netns_run(const char *fmt, ...)
 	}
 }
 
+/* The kernel takes a little to see that a cable has both ends up, and drops frames until then. */
+static void wait_running(const char *name)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = { 0 };
+
+	strncpy(request.ifr_name, name, sizeof(request.ifr_name) - 1);
+	for (int tries = 0; tries < 5000; tries++) {
+		if (ioctl(fd, SIOCGIFFLAGS, &request) == 0 && request.ifr_flags & IFF_RUNNING) {
+			close(fd);
+			return;
+		}
+		poll(NULL, 0, 1);
+	}
+	fprintf(stderr, "%s does not come up\n", name);
+	exit(1);
+}
+
 void netns_veth(const char *a, const char *b)
 {
 	/* no addresses of IPv6: nothing but what the test sends */
 	netns_run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 2>/dev/null || true");
 	netns_run("ip link add %s type veth peer name %s", a, b);
 	netns_run("ip link set %s up && ip link set %s up", a, b);
+	wait_running(a);
+	wait_running(b);
 }
