@@ -73,15 +73,16 @@ static void log_line(void *context, enum log_level level, const char *message)
 
 /* --- between the halves --- */
 
-static void commit(void *context, const struct program *program, struct state *state)
+static int commit(void *context, const struct program *program, struct state *state, struct err *err)
 {
 	struct app *app = context;
-	struct err err;
+	int rc = plane_commit(app->plane, program, state, err);
 
-	if (plane_commit(app->plane, program, state, &err) < 0)
-		log_error("the program does not run: %s", err.message);
+	if (rc < 0)
+		log_error("the program does not run: %s", err->message);
 	else
 		log_info("program %s runs", program->name);
+	return rc;
 }
 
 static bool packet_out(void *context, const uint8_t *frame, size_t length_bytes)

@@ -2,9 +2,12 @@
 #include "control/control.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "control/control_private.h"
+
+enum { COLLECT_NS = 20000000 };
 
 void answer(struct grpc_call *call, const ProtobufCMessage *message)
 {
@@ -26,6 +29,13 @@ void control_collect(struct control *c)
 {
 	pool_reset(&c->pool);
 	quiesce_collect(c->config.quiesce);
+	if (quiesce_backlog_bytes(c->config.quiesce) > 0 && c->loop != NULL && c->collect.place == 0)
+		loop_timer_set(c->loop, &c->collect, loop_now_ns() + COLLECT_NS);
+}
+
+static void collect_again(struct loop_timer *timer)
+{
+	control_collect((struct control *)((char *)timer - offsetof(struct control, collect)));
 }
 
 static void capabilities_message(struct grpc_call *call, const uint8_t *data, size_t length)
@@ -72,6 +82,7 @@ int control_create(struct loop *loop, const struct control_config *config, struc
 		return err_set(err, ERR_HOST, ENOMEM, "P4Runtime: out of memory");
 	}
 	c->loop = loop;
+	c->collect.fire = collect_again;
 	c->config = *config;
 	server.context = c;
 	rc = grpc_server_create(loop, &server, &c->server, err);
@@ -88,6 +99,8 @@ void control_destroy(struct control *c)
 	if (c == NULL)
 		return;
 	grpc_server_destroy(c->server);
+	if (c->loop != NULL)
+		loop_timer_clear(c->loop, &c->collect);
 	pipeline_destroy(c->saved);
 	pipeline_destroy(c->running);
 	for (unsigned i = 0; i < c->role_count; i++)

@@ -25,8 +25,9 @@ struct control_ops {
 	/*
 	 * From now on packets run this program on this state. Publish the pair to the data plane's threads, which must
 	 * take it up before their next quiesce_pass. Borrowed; valid until after the next commit, as quiesce says.
+	 * -errno: it cannot run; what ran before goes on, and the controller is told. NULL: there is no data plane.
 	 */
-	void (*commit)(void *context, const struct program *program, struct state *state);
+	int (*commit)(void *context, const struct program *program, struct state *state, struct err *err);
 
 	/*
 	 * A controller's packet: `frame` starts with the program's packet_out header, as the program's parser expects it

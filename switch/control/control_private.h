@@ -103,6 +103,7 @@ struct control {
 	unsigned role_count;
 	uint64_t next_list_id;
 	struct pool pool;
+	struct loop_timer collect; /* what no request follows to free */
 	struct control_counters counters;
 };
 

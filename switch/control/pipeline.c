@@ -114,16 +114,35 @@ int pipeline_create(struct control *c, const P4__V1__ForwardingPipelineConfig *c
 	return 0;
 }
 
-/* From now on packets run it. What ran before goes when the last reader has left it. */
-static void commit(struct control *c, struct pipeline *p)
+/* What nobody uses any more: behind everything of its state that waits to be freed. */
+static void retire(struct control *c, struct pipeline *p)
 {
-	struct pipeline *old = c->running;
+	quiesce_retire(c->config.quiesce, p, 1 << 20, pipeline_destroy);
+}
 
-	c->running = p;
+/* From now on packets run it. What ran before goes when the last reader has left it. */
+static int commit(struct control *c, struct pipeline *p, struct err *err)
+{
+	int rc = 0;
+
 	if (c->config.ops->commit != NULL)
-		c->config.ops->commit(c->config.context, p->program, p->state);
-	if (old != NULL)
-		quiesce_retire(c->config.quiesce, old, 1 << 20, pipeline_destroy);
+		rc = c->config.ops->commit(c->config.context, p->program, p->state, err);
+	if (rc < 0) {
+		retire(c, p);
+		return rc;
+	}
+	retire(c, c->running);
+	c->running = p;
+	return 0;
+}
+
+static int commit_verdict(struct control *c, struct pipeline *p, struct verdict *v)
+{
+	struct err err;
+	int rc = commit(c, p, &err);
+
+	return rc < 0 ? verdict(v, rc == -ENOMEM ? GRPC_RESOURCE_EXHAUSTED : GRPC_INVALID_ARGUMENT, "%s", err.message)
+		      : 0;
 }
 
 int control_run_program(struct control *c, struct program *program, struct err *err)
@@ -141,8 +160,7 @@ int control_run_program(struct control *c, struct program *program, struct err *
 		pipeline_destroy(p);
 		return rc;
 	}
-	commit(c, p);
-	return 0;
+	return commit(c, p, err);
 }
 
 struct pipeline *current_pipeline(struct control *c)
@@ -170,16 +188,15 @@ static int set_pipeline(struct control *c, const P4__V1__SetForwardingPipelineCo
 	case P4__V1__SET_FORWARDING_PIPELINE_CONFIG_REQUEST__ACTION__VERIFY_AND_SAVE:
 		if (pipeline_create(c, q->config, &p, v) < 0)
 			return -1;
-		quiesce_retire(c->config.quiesce, c->saved, 1 << 20, pipeline_destroy);
+		retire(c, c->saved);
 		c->saved = p;
 		return 0;
 	case P4__V1__SET_FORWARDING_PIPELINE_CONFIG_REQUEST__ACTION__VERIFY_AND_COMMIT:
 		if (pipeline_create(c, q->config, &p, v) < 0)
 			return -1;
-		quiesce_retire(c->config.quiesce, c->saved, 1 << 20, pipeline_destroy);
+		retire(c, c->saved);
 		c->saved = NULL;
-		commit(c, p);
-		return 0;
+		return commit_verdict(c, p, v);
 	case P4__V1__SET_FORWARDING_PIPELINE_CONFIG_REQUEST__ACTION__COMMIT:
 		if (q->config != NULL)
 			return verdict(v, GRPC_INVALID_ARGUMENT, "COMMIT takes no config");
@@ -187,18 +204,15 @@ static int set_pipeline(struct control *c, const P4__V1__SetForwardingPipelineCo
 			return verdict(v, GRPC_NOT_FOUND, "there is no saved config");
 		p = c->saved;
 		c->saved = NULL;
-		commit(c, p);
-		return 0;
+		return commit_verdict(c, p, v);
 	case P4__V1__SET_FORWARDING_PIPELINE_CONFIG_REQUEST__ACTION__RECONCILE_AND_COMMIT:
 		if (pipeline_create(c, q->config, &p, v) < 0)
 			return -1;
 		if (reconcile(c, c->running, p, v) < 0) {
-			/* its own unlinked objects may wait behind it: in that order they go */
-			quiesce_retire(c->config.quiesce, p, 1 << 20, pipeline_destroy);
+			retire(c, p);
 			return -1;
 		}
-		commit(c, p);
-		return 0;
+		return commit_verdict(c, p, v);
 	default:
 		return verdict(v, GRPC_INVALID_ARGUMENT, "action %d is not one that there is", (int)q->action);
 	}

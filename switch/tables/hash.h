@@ -39,13 +39,16 @@ static inline uint64_t hash_mix(uint64_t h, uint64_t word)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* The words are multiplied apart, so that they wait for nothing, and mixed together once. */
 static inline uint64_t hash_words(const uint64_t *words, uint32_t count)
 {
-	uint64_t h = UINT64_C(0x2545f4914f6cdd1d);
+	uint64_t sum = 0, odd = UINT64_C(0xd6e8feb86659fd93);
 
-	for (uint32_t i = 0; i < count; i++)
-		h = hash_mix(h, words[i]);
-	return h;
+	for (uint32_t i = 0; i < count; i++) {
+		sum += (words[i] ^ words[i] >> 32) * odd;
+		odd += UINT64_C(0x9e3779b97f4a7c16); /* even: it stays odd */
+	}
+	return hash_mix(UINT64_C(0x2545f4914f6cdd1d), sum);
 }
 
 /* --- readers --- */

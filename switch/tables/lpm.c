@@ -114,9 +114,10 @@ const struct entry *lpm_lookup(const struct lpm *lpm, const uint64_t *key)
 
 /* --- the writer --- */
 
+/* Whole cache lines, from the beginning of one: a sparse level is one or two. */
 static size_t level_bytes(uint32_t runs)
 {
-	return sizeof(struct level) + runs * sizeof(_Atomic uintptr_t);
+	return (sizeof(struct level) + runs * sizeof(_Atomic uintptr_t) + 63) / 64 * 64;
 }
 
 static struct level *level_pack(const uintptr_t slots[SLOTS], const struct entry *base)
@@ -131,7 +132,7 @@ static struct level *level_pack(const uintptr_t slots[SLOTS], const struct entry
 			runs++;
 		}
 	}
-	level = malloc(level_bytes(runs));
+	level = aligned_alloc(64, level_bytes(runs));
 	if (level == NULL)
 		return NULL;
 	atomic_init(&level->base, base);

@@ -36,16 +36,19 @@ struct bed {
 	int commits;
 	uint8_t frame[256]; /* the last packet-out */
 	size_t frame_bytes;
-	bool refuse_packets;
+	bool refuse_packets, refuse_commits;
 };
 
-static inline void bed_commit(void *context, const struct program *program, struct state *state)
+static inline int bed_commit(void *context, const struct program *program, struct state *state, struct err *err)
 {
 	struct bed *b = context;
 
 	(void)program;
 	(void)state;
+	if (b->refuse_commits)
+		return err_set(err, ERR_HOST, 22, "the data plane does not want it");
 	b->commits++;
+	return 0;
 }
 
 static inline bool bed_packet_out(void *context, const uint8_t *frame, size_t length)

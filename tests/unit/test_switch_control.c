@@ -377,6 +377,18 @@ static void pipelines_are_verified_saved_committed_and_told(void **state)
 			 0);
 	assert_int_equal(read_count(&b, "entities { action_profile_member { } }"), 0);
 
+	/* refused by the data plane: what ran before runs on */
+	ok(&b, "INSERT",
+	   "action_profile_member { action_profile_id: @In.paths@ member_id: 1 action { action_id: @In.forward@ params "
+	   "{ param_id: 1 value: \"\\x01\" } } }");
+	b.refuse_commits = true;
+	assert_int_equal(bed_set_pipeline(&b, P4__V1__SET_FORWARDING_PIPELINE_CONFIG_REQUEST__ACTION__VERIFY_AND_COMMIT,
+					  9, message, sizeof(message)),
+			 GRPC_INVALID_ARGUMENT);
+	assert_non_null(strstr(message, "does not want it"));
+	b.refuse_commits = false;
+	assert_int_equal(read_count(&b, "entities { action_profile_member { } }"), 1);
+
 	/* what does not fit says so, and changes nothing */
 	whole = b.json_bytes;
 	b.json_bytes = 1000;
