@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lab/leftovers.h"
+
 /* The pid in "tare-PID"; 0: another name. */
 static pid_t pid_of(const char *name)
 {
@@ -88,7 +90,13 @@ static int clean_dpdk(const struct clean_say *say, struct err *err)
 	return clean_folders_of_the_dead(root, say, err);
 }
 
+static int clean_labs(const struct clean_say *say, struct err *err)
+{
+	return lab_clean(say->fn, say->context, err);
+}
+
 const struct cleaner cleaners[] = {
 	{ "runtime folders of DPDK", clean_dpdk },
+	{ "processes, cables and namespaces of labs", clean_labs },
 	{ NULL },
 };

@@ -44,7 +44,8 @@ const struct verb verb_clean = {
 	.summary = "remove what a killed run left behind",
 	.arguments = "[DIR...]",
 	.description =
-		"Removes what tares that are gone left on this host (DPDK's runtime folders), and puts each DIR, "
+		"Removes what tares that are gone left on this host (DPDK's runtime folders; processes, cables and "
+		"namespaces of labs; with the rights of the one who left them), and puts each DIR, "
 		"the directory of a campaign, in order: the log of a killed run is merged into tare.db, lock "
 		"and unfinished files are removed. Nothing that was recorded is touched, nothing of a tare "
 		"that still runs; every thing done is a line. Cleaning twice is the same as cleaning once.\n\n"

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -20,7 +21,7 @@
 #include "lab/netlink.h"
 #include "lab/netns.h"
 
-enum { LABEL_BYTES = 32, DEATH_LIMIT_MS = 5000 };
+enum { LABEL_BYTES = 32, DEATH_LIMIT_MS = 5000, LOCK_ASK_MOST = 1000 };
 
 /* A lab that left something. Its lock is ours (or there was none) when it is dead. */
 struct lab {
@@ -65,13 +66,26 @@ static size_t label_length(const char *name, pid_t *ret_pid)
 	return end && (*end == '\0' || *end == '-') && end - name < LABEL_BYTES ? (size_t)(end - name) : 0;
 }
 
+static bool is_gone(pid_t pid)
+{
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/*
+ * A child between fork and exec shares the lock of its parent, and dies a moment
+ * after it: held by a process that is gone, the lock is asked for again. One that
+ * stays held belongs to a living tare whose pid is not of this pid namespace.
+ */
 static bool is_dead(const char *label, pid_t pid, int *ret_lock)
 {
+	const struct timespec again = { .tv_nsec = 1000000 };
 	int r = lab_lock_inherit(label, ret_lock);
 
-	if (r == 0)
-		return true;
-	return r == -ENOENT && kill(pid, 0) < 0 && errno == ESRCH;
+	for (unsigned i = 0; r == -EBUSY && is_gone(pid) && i < LOCK_ASK_MOST; i++) {
+		nanosleep(&again, NULL);
+		r = lab_lock_inherit(label, ret_lock);
+	}
+	return r == 0 || (r == -ENOENT && is_gone(pid));
 }
 
 /* The lab that a name belongs to, judged once. NULL: none of ours, or no memory for it. */

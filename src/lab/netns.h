@@ -17,6 +17,12 @@ enum { NETNS_NAME_BYTES = 48 };
 
 #define NETNS_FOLDER "/run/netns"
 
+/* What to do where netns_permit fails; the end of its message. */
+#define NETNS_ADVICE                                                                                                   \
+	"run as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1 "                            \
+	"user.max_user_namespaces=10000; with AppArmor also kernel.apparmor_restrict_unprivileged_userns=0; a "        \
+	"container needs --privileged)"
+
 struct netns {
 	char name[NETNS_NAME_BYTES];
 	int fd; /* of the namespace; -1: none */

@@ -105,9 +105,6 @@ int netns_permit(struct err *err)
 	if (r == 0)
 		return 1;
 	return err_set(err, ERR_HOST, r,
-		       "network namespaces: not allowed (%s), and this process cannot %s (%s); run as root, or allow "
-		       "user namespaces (sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; "
-		       "with AppArmor also kernel.apparmor_restrict_unprivileged_userns=0; a container needs "
-		       "--privileged)",
+		       "network namespaces: not allowed (%s), and this process cannot %s (%s); " NETNS_ADVICE,
 		       strerror(direct), what, r == EINVAL ? "it has more than one thread" : strerror(r));
 }

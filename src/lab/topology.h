@@ -68,7 +68,7 @@ int lab_line_check(const struct lab_line *line, struct err *err);
 /* Processes, cables, namespaces, lock. NULL and half-built are fine. */
 void lab_line_close(struct lab_line *line);
 
-/* Can this host do all that? Tried in a child, nothing stays. 0 and how ("as root"), or the reason. */
+/* Can this host do all that? Tried in a child, nothing stays. 0 and how, in words, or the reason. */
 int lab_try(char *ret_how, size_t size_bytes, struct err *err);
 
 #endif

@@ -48,11 +48,6 @@ int attempt_lock_memory(void)
 	return mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno;
 }
 
-int attempt_namespaces(void)
-{
-	return unshare(geteuid() == 0 ? CLONE_NEWNET : CLONE_NEWUSER | CLONE_NEWNET) == 0 ? 0 : errno;
-}
-
 int attempt_packet_socket(void)
 {
 	return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0) >= 0 ? 0 : errno;

@@ -14,7 +14,6 @@ int attempt(int (*what)(void));
 
 int attempt_fifo(void); /* SCHED_FIFO priority 50 */
 int attempt_lock_memory(void);
-int attempt_namespaces(void); /* a network namespace, through a user namespace where this is not root */
 int attempt_packet_socket(void);
 
 /*

@@ -11,6 +11,8 @@
 
 #include "base/utf8.h"
 #include "clock/tsc.h"
+#include "lab/netns.h"
+#include "lab/topology.h"
 #include "observe/attempt.h"
 #include "observe/build.h"
 #include "observe/hostcheck_private.h"
@@ -191,6 +193,23 @@ static void permission(const struct checking *to, const char *name, int (*what)(
 		check_report(to, name, level, advice, "not allowed: %s", strerror(abs(rc)));
 }
 
+/* Not only whether they are allowed: a switch between two hosts is set up and taken down. */
+static void namespaces(const struct checking *to)
+{
+	static const char advice[] = "switches on this host live in namespaces: " NETNS_ADVICE;
+	struct err err = { 0 };
+	char how[128], *end;
+
+	if (lab_try(how, sizeof(how), &err) == 0) {
+		check_report(to, "namespaces", HOST_GOOD, "", "%s", how);
+		return;
+	}
+	end = strstr(err.message, "; " NETNS_ADVICE);
+	if (end)
+		*end = '\0';
+	check_report(to, "namespaces", HOST_WEAK, advice, "%s", err.message);
+}
+
 static void permissions(const struct checking *to)
 {
 	permission(to, "real-time", attempt_fifo, "SCHED_FIFO is allowed", HOST_WEAK,
@@ -201,10 +220,7 @@ static void permissions(const struct checking *to)
 		   "run as root, or set 'ulimit -l unlimited' (memlock in /etc/security/limits.conf): else page faults "
 		   "show as "
 		   "maxima");
-	permission(to, "namespaces", attempt_namespaces, "network namespaces can be made", HOST_WEAK,
-		   "run as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1): switches on "
-		   "this host "
-		   "live in namespaces");
+	namespaces(to);
 	permission(to, "packet sockets", attempt_packet_socket, "AF_PACKET is allowed", HOST_WEAK,
 		   "run as root, or 'setcap cap_net_raw+ep' the program: needed for real ports without DPDK");
 }
