@@ -108,7 +108,6 @@ static void copy_out(struct box *box, unsigned n, const uint8_t *bytes, uint32_t
 		*c = (struct fake_copy){ .bytes = malloc(length_bytes), .length_bytes = length_bytes, .behind = hold };
 		TARE_ASSERT(c->bytes);
 		memcpy(c->bytes, frame, length_bytes);
-		copies = 0;
 	} else {
 		for (uint32_t i = 0; i < copies; i++)
 			queue(p, frame, length_bytes, i ? 0 : wait);

@@ -10,7 +10,7 @@
 
 struct candidate {
 	int32_t cpu;
-	int32_t core; /* package and core in one number */
+	int32_t core; /* core_of */
 	bool isolated, sibling;
 };
 
@@ -28,6 +28,14 @@ static int32_t read_number(int32_t cpu, const char *name)
 		value = -1;
 	fclose(f);
 	return value;
+}
+
+/* Package and core in one number; negative where the kernel does not say. */
+static int32_t core_of(int32_t cpu)
+{
+	int32_t package = read_number(cpu, "physical_package_id"), core = read_number(cpu, "core_id");
+
+	return package < 0 || core < 0 ? -1 : package << 16 | core;
 }
 
 /* "2-3,6": the kernel's list of CPUs that it keeps other work away from. */
@@ -95,7 +103,7 @@ int cores_choose(uint32_t wanted, struct cores *ret, struct err *err)
 		if (!CPU_ISSET(cpu, &allowed))
 			continue;
 		c.isolated = CPU_ISSET(cpu, &isolated);
-		c.core = read_number(cpu, "physical_package_id") << 16 | read_number(cpu, "core_id");
+		c.core = core_of(cpu);
 		for (uint32_t i = 0; c.core >= 0 && i < count; i++)
 			if (candidates[i].core == c.core)
 				c.sibling = true;

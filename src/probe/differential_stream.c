@@ -43,6 +43,7 @@ static int spec_fill(const struct settings *probes, const char *directory, struc
 
 		if (rc < 0)
 			return rc;
+		TARE_ASSERT(*ret_trace);
 		spec->trace = *ret_trace;
 		spec->count = count->present ? (uint32_t)count->number : 0;
 		if (format == FORMAT_AUTO && spec->trace->format < ID_NONE)

@@ -13,12 +13,11 @@ static int by_value(const void *a, const void *b)
 static bool one_round(struct placement *p, uint64_t patience_ticks, uint32_t *ret_ticks)
 {
 	unsigned ask = atomic_load_explicit(&p->ball, memory_order_relaxed) + 1;
-	uint64_t start = tsc_now(), now = start;
+	uint64_t start = tsc_now();
 
 	atomic_store_explicit(&p->ball, ask, memory_order_release);
 	while (atomic_load_explicit(&p->ball, memory_order_acquire) != ask + 1) {
-		now = tsc_now();
-		if (now - start > patience_ticks)
+		if (tsc_now() - start > patience_ticks)
 			return false;
 	}
 	*ret_ticks = (uint32_t)(tsc_now() - start);

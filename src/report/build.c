@@ -118,8 +118,8 @@ static int copy_campaign(struct build *b)
 	r->turns_failed = from->turns_failed;
 	r->cells = arena_array(&r->arena, from->cell_count + 1, sizeof(*r->cells));
 	r->cell_count = from->cell_count;
-	if (rc == 0 && (!r->name || !r->target_kind || !r->plan_text || !r->cells))
-		rc = no_memory(b);
+	if (!r->name || !r->target_kind || !r->plan_text || !r->cells)
+		return no_memory(b);
 	for (uint32_t i = 0; rc == 0 && i < from->cell_count; i++)
 		rc = copy_cell(b, i);
 	return rc;

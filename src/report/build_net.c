@@ -215,7 +215,7 @@ int cell_net(struct cell_work *w, const struct cell_work *tare, struct result *r
 	struct bracket *b = calloc(count ? count : 1, sizeof(*b));
 	struct cell_result *c = w->cell;
 	struct net_conditions conditions, none = { 0 };
-	struct net net, truth;
+	struct net net = { 0 }, truth = { 0 };
 	int rc;
 
 	if (!b)

@@ -33,9 +33,12 @@ static json_t *figure_to_json(const struct figure *f)
 /* Text that is not UTF-8 (a file name, a hostile plan) must not cost the document: bytes become Latin-1 characters. */
 static json_t *text_to_json(const char *text)
 {
-	json_t *j = json_string(text ? text : "");
+	json_t *j;
 	char *fixed, *to;
 
+	if (!text)
+		text = "";
+	j = json_string(text);
 	if (j)
 		return j;
 	fixed = to = malloc(2 * strlen(text) + 1);
@@ -185,7 +188,7 @@ static int read_figure(struct reader *r, const json_t *j, struct figure *ret)
 	const char *text = json_string_value(j);
 	char *end;
 	unsigned long long need;
-	double value;
+	double value = NAN;
 
 	if (text && strncmp(text, "n<", 2) == 0) {
 		errno = 0;
@@ -216,7 +219,7 @@ static int read_integer(struct reader *r, const json_t *j, int64_t low, int64_t 
 
 static int read_count(struct reader *r, const json_t *j, uint64_t *ret)
 {
-	int64_t v;
+	int64_t v = 0;
 	char *end;
 
 	if (json_is_string(j)) {

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+
 #define STEPS_PER_BANDWIDTH 4
 #define REACH               (4 * STEPS_PER_BANDWIDTH) /* the kernel is cut at four bandwidths */
 #define GRID_MAX            16384
@@ -212,6 +214,7 @@ int modes_find(const struct sample_set *s, struct modes *ret)
 		*ret = m;
 		return 0;
 	}
+	TARE_ASSERT(s->ticks != NULL || s->values != NULL);
 	m.bandwidth = bandwidth_of(s);
 	if (density_of(s, &m.bandwidth, &d) != 0)
 		return -ENOMEM;
