@@ -27,7 +27,7 @@ static void keep_answer(struct grpc_rpc *rpc, const uint8_t *data, size_t length
 	call->answer = malloc(length_bytes + 1);
 	call->answered = call->answer != NULL;
 	call->answer_bytes = length_bytes;
-	if (call->answer)
+	if (call->answer && length_bytes)
 		memcpy(call->answer, data, length_bytes);
 }
 

@@ -47,7 +47,8 @@ static int put(struct reader *r, const void *bytes, size_t length)
 {
 	if (vec_grow((void **)&r->out.items, &r->out.capacity, r->out.count + length, 1) < 0)
 		return no_memory(r);
-	memcpy(r->out.items + r->out.count, bytes, length);
+	if (length)
+		memcpy(r->out.items + r->out.count, bytes, length);
 	r->out.count += length;
 	return 0;
 }
@@ -420,8 +421,6 @@ int textproto_encode(const struct textproto_message *root, const char *text, siz
 	struct reader r = { .at = text, .end = text + length, .line = 1, .where = where, .err = err };
 	int rc = message(&r, root, '\0');
 
-	if (rc == 0)
-		rc = put(&r, "", 0); /* never NULL, also when empty */
 	if (rc < 0) {
 		free(r.out.items);
 		return rc;

@@ -40,7 +40,7 @@ struct textproto_message {
 	const struct textproto_field *fields; /* ends with a NULL name */
 };
 
-/* malloc'ed bytes into *ret_wire; messages are "where:line: ...". */
+/* malloc'ed bytes into *ret_wire, NULL when there are none; messages are "where:line: ...". */
 int textproto_encode(const struct textproto_message *root, const char *text, size_t length, const char *where,
 		     uint8_t **ret_wire, size_t *ret_bytes, struct err *err);
 
