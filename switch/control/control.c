@@ -99,8 +99,10 @@ void control_destroy(struct control *c)
 	if (c == NULL)
 		return;
 	grpc_server_destroy(c->server);
-	if (c->loop != NULL)
+	if (c->loop != NULL) {
 		loop_timer_clear(c->loop, &c->collect);
+		loop_timer_clear(c->loop, &c->idle);
+	}
 	pipeline_destroy(c->saved);
 	pipeline_destroy(c->running);
 	for (unsigned i = 0; i < c->role_count; i++)

@@ -104,6 +104,7 @@ struct control {
 	uint64_t next_list_id;
 	struct pool pool;
 	struct loop_timer collect; /* what no request follows to free */
+	struct loop_timer idle;    /* scans for idle entries */
 	struct control_counters counters;
 };
 
@@ -121,7 +122,11 @@ struct pipeline *current_pipeline(struct control *c); /* that Read and Write mea
 /* Frees what may be freed; between requests. */
 void control_collect(struct control *c);
 
+/* idle.c: what runs has changed */
+void idle_begin(struct control *c);
+
 /* packet.c */
+bool send_to_primaries(struct control *c, const P4__V1__StreamMessageResponse *message);
 void packet_out_message(struct control *c, struct client *client, const P4__V1__PacketOut *packet);
 void digest_ack_message(struct control *c, struct client *client, const P4__V1__DigestListAck *ack);
 

@@ -15,7 +15,7 @@ static bool is_primary(const struct client *client)
 	return client->role != NULL && client->role->primary == client;
 }
 
-static bool send_to_primaries(struct control *c, const P4__V1__StreamMessageResponse *message)
+bool send_to_primaries(struct control *c, const P4__V1__StreamMessageResponse *message)
 {
 	bool sent = false;
 

@@ -133,6 +133,7 @@ static int commit(struct control *c, struct pipeline *p, struct err *err)
 	}
 	retire(c, c->running);
 	c->running = p;
+	idle_begin(c);
 	return 0;
 }
 

@@ -288,6 +288,8 @@ static int insert_entry(struct update *u, uint32_t table, const struct key *key,
 	}
 	if (u->log != NULL)
 		u->log->items.items[u->log->items.count - 1].new = new;
+	if (spec.idle_timeout_ns != 0 && u->control->config.now_us != NULL)
+		entry_touch(new, u->control->config.now_us(u->control->config.context));
 	return set_direct(u, new, e, &rates);
 }
 

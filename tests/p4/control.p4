@@ -118,6 +118,7 @@ control In(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t
         key = { hdr.ipv6.destination: lpm; }
         actions = { send; forward; drop; }
         default_action = drop();
+        support_timeout = true;
         size = 1024;
     }
     table acl {

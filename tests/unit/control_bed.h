@@ -37,6 +37,7 @@ struct bed {
 	uint8_t frame[256]; /* the last packet-out */
 	size_t frame_bytes;
 	bool refuse_packets, refuse_commits;
+	uint64_t now_us;
 };
 
 static inline int bed_commit(void *context, const struct program *program, struct state *state, struct err *err)
@@ -64,8 +65,7 @@ static inline bool bed_packet_out(void *context, const uint8_t *frame, size_t le
 
 static inline uint64_t bed_now_us(void *context)
 {
-	(void)context;
-	return 5000000;
+	return ((struct bed *)context)->now_us;
 }
 
 static inline char *bed_file(const char *name, size_t *ret_length)
@@ -99,6 +99,7 @@ static inline void bed_open(struct bed *b)
 	struct err err;
 
 	memset(b, 0, sizeof(*b));
+	b->now_us = 5000000;
 	assert_int_equal(loop_create(&b->loop, NULL), 0);
 	b->quiesce = quiesce_create();
 	config.quiesce = b->quiesce;

@@ -1001,6 +1001,43 @@ static void packets_and_digests_go_through_the_stream(void **state)
 	bed_close(&b);
 }
 
+static void idle_entries_are_told(void **state)
+{
+	static const char route[] = "table_entry { table_id: @In.routes@ action { action { action_id: @In.drop@ } } "
+				    "idle_timeout_ns: 1000000000 }";
+	P4__V1__StreamMessageResponse *r;
+	struct stream one;
+	struct found *f;
+	struct bed b;
+
+	(void)state;
+	bed_ready(&b, &one);
+	ok(&b, "INSERT", route);
+	reads_back(&b, "entities { table_entry { table_id: @In.routes@ } }", route);
+	refused(&b, GRPC_INVALID_ARGUMENT, "INSERT",
+		"table_entry { table_id: @In.acl@ priority: 1 action { action { action_id: @In.drop@ } } "
+		"idle_timeout_ns: 1 }");
+	b.now_us += 900000;
+	f = read_text(&b, "entities { table_entry { table_id: @In.routes@ time_since_last_hit { } } }");
+	assert_int_equal(f->entities[0]->table_entry->time_since_last_hit->elapsed_ns, 900000000);
+	found_release(f);
+	b.now_us += 100000;
+	r = stream_next(&b, &one);
+	assert_int_equal(r->update_case, P4__V1__STREAM_MESSAGE_RESPONSE__UPDATE_IDLE_TIMEOUT_NOTIFICATION);
+	assert_int_equal(r->idle_timeout_notification->n_table_entry, 1);
+	assert_int_equal(r->idle_timeout_notification->table_entry[0]->table_id, bed_id(&b, "In.routes"));
+	assert_int_equal(r->idle_timeout_notification->table_entry[0]->idle_timeout_ns, 1000000000);
+	p4__v1__stream_message_response__free_unpacked(r, NULL);
+	/* and again only after as long once more */
+	b.now_us += 1000000;
+	r = stream_next(&b, &one);
+	assert_int_equal(r->update_case, P4__V1__STREAM_MESSAGE_RESPONSE__UPDATE_IDLE_TIMEOUT_NOTIFICATION);
+	p4__v1__stream_message_response__free_unpacked(r, NULL);
+	assert_int_equal(one.answer.count, one.read);
+	stream_close(&b, &one);
+	bed_close(&b);
+}
+
 /* More than one ReadResponse, and every entry once. */
 static void long_tables_are_read_in_parts(void **state)
 {
@@ -1191,6 +1228,7 @@ int main(void)
 		cmocka_unit_test(groups_sessions_sets_and_digests),
 		cmocka_unit_test(batches_go_on_or_roll_back),
 		cmocka_unit_test(packets_and_digests_go_through_the_stream),
+		cmocka_unit_test(idle_entries_are_told),
 		cmocka_unit_test(long_tables_are_read_in_parts),
 		cmocka_unit_test(cut_and_changed_requests_are_answered),
 		cmocka_unit_test(deep_and_long_requests_are_answered),
