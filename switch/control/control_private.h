@@ -43,6 +43,7 @@ void pool_release(struct pool *pool);
 void pool_reset(struct pool *pool);
 void *pool_alloc(struct pool *pool, size_t size_bytes); /* not zeroed; NULL: over the cap */
 void *pool_array(struct pool *pool, size_t count, size_t size_bytes);
+void *pool_pointers(struct pool *pool, size_t count); /* an array of them, NULL each */
 
 /* --- a program with its state and its names --- */
 

@@ -120,7 +120,7 @@ P4__V1__Action *encode_action(struct pool *pool, const struct pipeline *p, uint3
 	at = names_find(p->names, NAME_ACTION, message->action_id);
 	if (at == NOWHERE)
 		return message; /* the program's own, which P4Info does not name */
-	message->params = pool_array(pool, action->param_count, sizeof(*message->params));
+	message->params = pool_pointers(pool, action->param_count);
 	if (message->params == NULL)
 		return NULL;
 	for (uint32_t i = 0; i < action->param_count; i++) {
@@ -145,7 +145,7 @@ static P4__V1__ActionProfileActionSet *encode_choices(struct pool *pool, const s
 
 	if (set == NULL)
 		return NULL;
-	set->action_profile_actions = pool_array(pool, count, sizeof(*set->action_profile_actions));
+	set->action_profile_actions = pool_pointers(pool, count);
 	if (set->action_profile_actions == NULL)
 		return NULL;
 	for (uint32_t i = 0; i < count; i++) {
@@ -197,7 +197,7 @@ static int encode_match(struct pool *pool, const struct pipeline *p, const struc
 	const uint64_t *value = entry_value(e);
 	bool pairs = p->names->tables[e->table].with_priority;
 
-	to->match = pool_array(pool, t->key_count, sizeof(*to->match));
+	to->match = pool_pointers(pool, t->key_count);
 	if (to->match == NULL)
 		return -ENOMEM;
 	for (uint32_t k = 0; k < t->key_count; k++) {

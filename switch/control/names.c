@@ -486,7 +486,7 @@ static int make_packet_header(struct maker *m, const P4__Config__V1__ControllerP
 		to->bits[i] = (uint32_t)c->metadata[i]->bitwidth;
 		bits += to->bits[i];
 	}
-	if (bits > 8 * 4096)
+	if (bits > UINT64_C(8) * 4096)
 		return refuse(m, "controller packet metadata", c->preamble->name, "is longer than 4096 bytes");
 	to->count = (uint32_t)c->n_metadata;
 	to->bytes = (uint32_t)((bits + 7) / 8);

@@ -115,7 +115,7 @@ static int take_header(struct control *c, const struct name_packet_header *h, co
 {
 	size_t offset = 0;
 
-	to->metadata = pool_array(&c->pool, h->count, sizeof(*to->metadata));
+	to->metadata = pool_pointers(&c->pool, h->count);
 	if (to->metadata == NULL)
 		return -1;
 	for (uint32_t k = 0; k < h->count; k++) {

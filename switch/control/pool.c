@@ -69,3 +69,8 @@ void *pool_array(struct pool *pool, size_t count, size_t size_bytes)
 		memset(array, 0, size + 1);
 	return array;
 }
+
+void *pool_pointers(struct pool *pool, size_t count)
+{
+	return pool_array(pool, count, sizeof(void *));
+}

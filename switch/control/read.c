@@ -50,7 +50,7 @@ static int add(struct reading *r, P4__V1__Entity__EntityCase which, void *messag
 	entity.table_entry = message;
 	length = message == NULL ? 0 : p4__v1__entity__get_packed_size(&entity);
 	if (length + 16 > r->capacity - r->used) {
-		size_t capacity = 2 * ANSWER_BYTES + length;
+		size_t capacity = (size_t)2 * ANSWER_BYTES + length;
 		uint8_t *grown = realloc(r->buf, r->used + capacity);
 
 		if (grown == NULL)
@@ -223,7 +223,7 @@ static int add_group(struct reading *r, uint32_t profile, const struct group *g)
 	to.action_profile_id = r->p->names->profiles[profile].id;
 	to.group_id = group_id(g);
 	to.max_size = (int32_t)group_max_size(g);
-	to.members = pool_array(r->pool, count, sizeof(*to.members));
+	to.members = pool_pointers(r->pool, count);
 	for (uint32_t i = 0; to.members != NULL && i < count; i++) {
 		P4__V1__ActionProfileGroup__Member *m = POOL_NEW(r->pool, P4__V1__ActionProfileGroup__Member,
 								 P4__V1__ACTION_PROFILE_GROUP__MEMBER__INIT);
@@ -369,7 +369,7 @@ static int read_arrays(struct reading *r, enum name_kind kind, const uint32_t *i
 static int fill_replicas(struct reading *r, const struct replicas *from, size_t *ret_count,
 			 P4__V1__Replica ***ret_replicas)
 {
-	P4__V1__Replica **to = pool_array(r->pool, from->count, sizeof(*to));
+	P4__V1__Replica **to = pool_pointers(r->pool, from->count);
 
 	if (to == NULL)
 		return -1;
@@ -450,7 +450,7 @@ static P4__V1__ValueSetMember *set_member(struct reading *r, uint32_t set, const
 	const struct p4_select *select = &r->p->program->selects[r->p->program->value_sets[set].select];
 	P4__V1__ValueSetMember *to = POOL_NEW(r->pool, P4__V1__ValueSetMember, P4__V1__VALUE_SET_MEMBER__INIT);
 
-	if (to == NULL || (to->match = pool_array(r->pool, names->field_count, sizeof(*to->match))) == NULL)
+	if (to == NULL || (to->match = pool_pointers(r->pool, names->field_count)) == NULL)
 		return NULL;
 	for (uint32_t k = 0; k < names->field_count; k++) {
 		const uint64_t *value = item + select->word[k], *mask = value + select->words;
@@ -477,7 +477,7 @@ static int add_value_set(struct reading *r, uint32_t set)
 	uint32_t count = view != NULL ? view->count : 0;
 
 	to.value_set_id = r->p->names->value_sets[set].id;
-	to.members = pool_array(r->pool, count, sizeof(*to.members));
+	to.members = pool_pointers(r->pool, count);
 	for (uint32_t i = 0; to.members != NULL && i < count; i++) {
 		to.members[i] = set_member(r, set, view->items + (size_t)i * 2 * view->words);
 		if (to.members[i] == NULL)

@@ -513,7 +513,7 @@ int update_value_set(struct update *u, const P4__V1__ValueSetEntry *e)
 	if (select == NOWHERE)
 		return 0; /* no state asks for it */
 	words = u->p->program->selects[select].words;
-	items = pool_array(u->pool, e->n_members, 2 * words * sizeof(*items));
+	items = pool_array(u->pool, e->n_members, (size_t)2 * words * sizeof(*items));
 	if (items == NULL)
 		return no_memory(u);
 	for (size_t i = 0; i < e->n_members; i++) {
@@ -522,7 +522,7 @@ int update_value_set(struct update *u, const P4__V1__ValueSetEntry *e)
 		if (take_set_member(u, undo.index, e->members[i], item, item + words) < 0)
 			return -1;
 		for (size_t j = 0; j < i; j++)
-			if (memcmp(items + j * 2 * words, item, 2 * words * sizeof(*item)) == 0)
+			if (memcmp(items + j * 2 * words, item, (size_t)2 * words * sizeof(*item)) == 0)
 				return verdict(u->v, GRPC_ALREADY_EXISTS, "value set: two members are alike");
 	}
 	undo.old = value_set_get(u->p->state, undo.index);

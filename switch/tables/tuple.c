@@ -244,7 +244,7 @@ static struct hash_place place_of(const struct tuples *t, struct tuple *tuple, c
 	for (; place.link != NULL; hash_place_step(&place)) {
 		const struct entry *e = (const struct entry *)place.link;
 
-		if (e->priority == priority && memcmp(e->words, words, 2 * t->key_words * sizeof(*words)) == 0)
+		if (e->priority == priority && memcmp(e->words, words, (size_t)2 * t->key_words * sizeof(*words)) == 0)
 			break;
 	}
 	return place;
