@@ -17,7 +17,7 @@ enum { FEATURES_MOST = 128, WORDS_MOST = FEATURES_MOST / 32 };
 /* What the kernel is asked with ends in an array: each with room for it. Bit i of word i / 32 is feature i. */
 union feature_names {
 	struct ethtool_gstrings head;
-	char bytes[sizeof(struct ethtool_gstrings) + FEATURES_MOST * ETH_GSTRING_LEN];
+	char bytes[sizeof(struct ethtool_gstrings) + (size_t)FEATURES_MOST * ETH_GSTRING_LEN];
 };
 
 union feature_state {
@@ -112,13 +112,22 @@ static int switch_off(int fd, const char *port, const union feature_names *f, co
 	return r < 0 ? r : 0;
 }
 
+static bool is_on(const union feature_state *state, uint32_t i)
+{
+	struct ethtool_get_features_block block;
+
+	/* By its bytes: the array is of no length to the compiler's eye. */
+	memcpy(&block, state->bytes + sizeof(state->head) + i / 32 * sizeof(block), sizeof(block));
+	return block.active & 1u << (i % 32);
+}
+
 static void on_list(const union feature_names *f, const union feature_state *state, char *buf, size_t size_bytes)
 {
 	size_t n = 0;
 
 	buf[0] = '\0';
 	for (uint32_t i = 0; i < f->head.len && n < size_bytes; i++)
-		if (concerns_frames(name_of(f, i)) && (state->head.features[i / 32].active & 1u << (i % 32)))
+		if (concerns_frames(name_of(f, i)) && is_on(state, i))
 			n += (size_t)snprintf(buf + n, size_bytes - n, "%s%s", n ? " " : "", name_of(f, i));
 }
 
