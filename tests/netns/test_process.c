@@ -162,6 +162,24 @@ static void deaf_one_is_killed_with_its_offspring(void **state)
 	assert_int_equal(own_host_marked(getpid()), 0);
 }
 
+/* It died by itself: what it had started goes too. */
+static void offspring_of_a_dead_one_is_killed(void **state)
+{
+	struct process *p = start("sleep 1000 & echo $!; exit 1");
+	char line[64];
+	struct err err = { 0 };
+	int child;
+
+	(void)state;
+	assert_int_equal(poll(&(struct pollfd){ .fd = process_fd(p), .events = POLLIN }, 1, 10000), 1);
+	child = (int)syscall(SYS_pidfd_open, atoi(process_last_lines(p, 1, line, sizeof(line))), 0);
+	assert_true(child >= 0);
+	assert_int_equal(process_check(p, &err), -ECHILD);
+	assert_int_equal(poll(&(struct pollfd){ .fd = child, .events = POLLIN }, 1, 10000), 1);
+	close(child);
+	assert_false(process_stop(p, 0));
+}
+
 static void runs_where_it_was_told(void **state)
 {
 	char dir[] = "/tmp/tare-process-XXXXXX", log[64], expected[256], lines[512], label[32];
@@ -238,6 +256,7 @@ int main(void)
 		cmocka_unit_test(one_that_hangs_meets_its_deadline),
 		cmocka_unit_test(what_cannot_run_is_said_at_once),
 		cmocka_unit_test(deaf_one_is_killed_with_its_offspring),
+		cmocka_unit_test(offspring_of_a_dead_one_is_killed),
 		cmocka_unit_test(runs_where_it_was_told),
 		cmocka_unit_test(nothing_outlives_a_killed_parent),
 	};
