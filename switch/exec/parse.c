@@ -24,27 +24,14 @@ static void extract_planned(const struct p4_header *h, const uint8_t *bytes, uin
 	}
 }
 
-bool parse_extract(const struct program *p, struct packet *packet, uint32_t header, uint64_t variable_bits)
+/* Field by field: signed ones, variable length, odd widths. Apart, so that the other way stays short. */
+static __attribute__((noinline)) void extract_fields(const struct program *p, struct packet *packet,
+						     const struct p4_header *h, uint64_t variable_bits)
 {
-	const struct p4_header *h = &p->headers[header];
 	const uint8_t *bytes = packet_bytes(packet);
 	uint32_t length = packet->length_bytes, base = packet->taken_bits;
 	uint64_t *m = packet->memory;
 
-	if (variable_bits) {
-		if (variable_bits % 8)
-			return fail(packet, p->errors.parser_invalid_argument);
-		if (variable_bits > p->fields[h->variable].bits)
-			return fail(packet, p->errors.header_too_short);
-	}
-	if (base + h->bits + variable_bits > (uint64_t)length * 8)
-		return fail(packet, p->errors.packet_too_short);
-	if (h->planned) {
-		extract_planned(h, bytes + base / 8, m);
-		packet->taken_bits = base + h->bits;
-		header_set_valid(p, m, header);
-		return true;
-	}
 	for (uint32_t i = 0; i < h->field_count; i++) {
 		const struct p4_field *f = &p->fields[h->first_field + i];
 		uint32_t at = base + f->offset_bits;
@@ -64,7 +51,29 @@ bool parse_extract(const struct program *p, struct packet *packet, uint32_t head
 		}
 	}
 	packet->taken_bits += h->bits + (uint32_t)variable_bits;
-	header_set_valid(p, m, header);
+}
+
+bool parse_extract(const struct program *p, struct packet *packet, uint32_t header, uint64_t variable_bits)
+{
+	const struct p4_header *h = &p->headers[header];
+
+	if (variable_bits) {
+		if (variable_bits % 8)
+			return fail(packet, p->errors.parser_invalid_argument);
+		if (variable_bits > p->fields[h->variable].bits)
+			return fail(packet, p->errors.header_too_short);
+	}
+	if (packet->taken_bits + h->bits + variable_bits > (uint64_t)packet->length_bytes * 8)
+		return fail(packet, p->errors.packet_too_short);
+	if (h->planned) {
+		extract_planned(h, packet_bytes(packet) + packet->taken_bits / 8, packet->memory);
+		packet->taken_bits += h->bits;
+	} else {
+		extract_fields(p, packet, h, variable_bits);
+	}
+	packet->memory[h->slot] = 1;
+	if (h->group != NOWHERE)
+		header_set_valid(p, packet->memory, header);
 	return true;
 }
 
@@ -160,15 +169,11 @@ static void write_planned(const struct p4_header *h, const uint64_t *m, uint8_t 
 	}
 }
 
-uint32_t header_write(const struct program *p, const uint64_t *m, uint32_t header, uint8_t *bytes)
+static __attribute__((noinline)) uint32_t write_fields(const struct program *p, const struct p4_header *h,
+						       const uint64_t *m, uint8_t *bytes)
 {
-	const struct p4_header *h = &p->headers[header];
 	uint32_t base = 0;
 
-	if (h->planned) {
-		write_planned(h, m, bytes);
-		return h->bits / 8;
-	}
 	for (uint32_t i = 0; i < h->field_count; i++) {
 		const struct p4_field *f = &p->fields[h->first_field + i];
 
@@ -182,4 +187,14 @@ uint32_t header_write(const struct program *p, const uint64_t *m, uint32_t heade
 		}
 	}
 	return (base + h->bits) / 8;
+}
+
+uint32_t header_write(const struct program *p, const uint64_t *m, uint32_t header, uint8_t *bytes)
+{
+	const struct p4_header *h = &p->headers[header];
+
+	if (!h->planned)
+		return write_fields(p, h, m, bytes);
+	write_planned(h, m, bytes);
+	return h->bits / 8;
 }
