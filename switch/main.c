@@ -222,13 +222,25 @@ static int start(struct app *app, struct err *err)
 	return rc;
 }
 
+/* The address as given, with the port that the system chose where 0 was asked for. */
+static void serving_at(const struct app *app, char *ret, size_t size_bytes)
+{
+	const char *address = app->options.grpc_address, *colon = strrchr(address, ':');
+
+	if (strncmp(address, "unix:", 5) == 0 || !colon)
+		snprintf(ret, size_bytes, "%s", address);
+	else
+		snprintf(ret, size_bytes, "%.*s:%u", (int)(colon - address), address, control_port(app->control));
+}
+
 static void say_hello(const struct app *app)
 {
-	char faults[256];
+	char faults[256], where[160];
 
+	serving_at(app, where, sizeof(where));
 	for (uint32_t i = 0; i < app->options.ignored_count; i++)
 		log_info("option --%s is taken, and without effect", app->options.ignored[i]);
-	log_info("P4Runtime at %s, device %llu", app->options.grpc_address, (unsigned long long)app->options.device_id);
+	log_info("P4Runtime at %s, device %llu", where, (unsigned long long)app->options.device_id);
 	if (!truth_any(&app->options.truth))
 		return;
 	truth_describe(&app->options.truth, faults, sizeof(faults));
