@@ -5,6 +5,7 @@
 
 static const struct measure_ops *const all[] = {
 	&measure_differential,
+	&measure_transit,
 };
 
 const struct measure_ops *measure_find_ops(enum measure measure)

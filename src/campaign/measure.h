@@ -48,7 +48,7 @@ struct measure_ops {
 	void (*end)(struct measuring *m);
 };
 
-extern const struct measure_ops measure_differential;
+extern const struct measure_ops measure_differential, measure_transit;
 
 /* NULL: this build cannot run that measure. */
 const struct measure_ops *measure_find_ops(enum measure measure);

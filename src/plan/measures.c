@@ -4,9 +4,14 @@
 #include "plan/plan_private.h"
 #include "probe/differential_settings.h"
 #include "probe/differential_stream.h"
+#include "probe/transit_settings.h"
 
 const struct measure_kind measure_kinds[MEASURES] = {
-	[MEASURE_TRANSIT] = { .name = "transit" },
+	[MEASURE_TRANSIT] = { .name = "transit",
+			      .on_line = true,
+			      .probes = transit_settings,
+			      .check = transit_settings_check,
+			      .outline = transit_outline },
 	[MEASURE_DIFFERENTIAL] = { .name = "differential",
 				   .probes = differential_settings,
 				   .tare_program = "null",

@@ -215,6 +215,24 @@ static int target_take(struct draft *d)
 	return 0;
 }
 
+/* A differential plan needs a target with ports, a transit plan one with a line. */
+static void shape_check(struct draft *d)
+{
+	const struct target_ops *target = d->plan->target;
+	char list[160] = "";
+
+	if (!d->measure || !target || (target->line != NULL) == d->measure->on_line)
+		return;
+	for (const struct target_ops *const *k = target_kinds; *k; k++) {
+		size_t n = strlen(list);
+
+		if (((*k)->line != NULL) == d->measure->on_line)
+			snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", (*k)->kind);
+	}
+	PROBLEM(d, d->target, "target %s cannot be measured by %s; targets that can: %s", target->kind,
+		d->measure->name, list[0] ? list : "none in this build");
+}
+
 /* 0 or -ENOMEM. */
 static int probes_take(struct draft *d)
 {
@@ -292,6 +310,7 @@ static int draft_read(struct draft *d)
 		return -ENOMEM;
 	tare_take(d);
 	keys_check(d);
+	shape_check(d);
 	if (cells_build(d) < 0)
 		return -ENOMEM;
 	/* What cells are together is judged only when each part is right: else one mistake would show as many. */

@@ -14,6 +14,7 @@ __extension__ typedef __int128 wide_ns;
 /* A word that may stand after measure:. The known ones that this build lacks have no table. */
 struct measure_kind {
 	const char *name;
+	bool on_line;                 /* its targets have a line (target.h); else they have ports */
 	const struct setting *probes; /* NULL: not in this build */
 	const char *tare_program;     /* default; NULL: the measure knows no tare */
 	/* What the table alone cannot say of one cell's settings. */

@@ -14,7 +14,10 @@ struct build {
 	struct stored_restart *stored; /* parallel to result->restarts */
 	struct cell_work *works;       /* by cell */
 	struct run_work run;
-	uint32_t packets; /* in the stream, as the first good run saw it */
+	struct transit *transits; /* of one run */
+	uint32_t transit_capacity;
+	struct transit_conditions conditions; /* of the cell's last run */
+	uint32_t packets;                     /* in the stream, as the first good run saw it */
 	uint64_t packets_dropped;
 	struct err *err;
 };
@@ -225,6 +228,29 @@ static int table_for(struct build *b, struct cell_work *w, uint32_t probes, stru
 	return 0;
 }
 
+static int measure_transit(struct build *b, const struct stored_run *run, struct run_result *ret,
+			   struct run_trace *trace)
+{
+	int64_t count;
+
+	if (run->pair_count > b->transit_capacity || !b->transits) {
+		free(b->transits);
+		b->transits = calloc(run->pair_count ? run->pair_count : 1, sizeof(*b->transits));
+		b->transit_capacity = b->transits ? run->pair_count : 0;
+		if (!b->transits)
+			return no_memory(b);
+	}
+	count = store_read_transits(b->store, run, b->transits, b->transit_capacity, b->err);
+	if (count < 0)
+		return (int)count;
+	if (store_read_conditions(b->store, run, &b->conditions, b->err) < 0)
+		return -EBADMSG;
+	return run_measure_transit(b->transits, (uint32_t)count, &run->record, &b->conditions, &b->result->arena, ret,
+				   trace) < 0
+		       ? no_memory(b)
+		       : 0;
+}
+
 static int measure_restart(struct build *b, struct cell_work *w, uint32_t index, struct packet_table **packets)
 {
 	struct restart_result *r = w->restarts[index];
@@ -240,6 +266,12 @@ static int measure_restart(struct build *b, struct cell_work *w, uint32_t index,
 			return no_memory(b);
 		if (failed) {
 			r->runs[j].reason = "its restart failed";
+			continue;
+		}
+		if (b->campaign.measure == MEASURE_TRANSIT) {
+			rc = measure_transit(b, run, &r->runs[j], &w->traces[index][j]);
+			if (rc != 0)
+				return rc;
 			continue;
 		}
 		rc = run_work_reserve(&b->run, run->pair_count ? run->pair_count : 1, b->err);
@@ -282,6 +314,8 @@ static int measure_cell(struct build *b, uint32_t cell)
 		rc = cell_summarise(w, &b->result->arena, b->result->seed + cell, b->err);
 	if (rc == 0 && packets)
 		rc = take_packets(b, w, packets);
+	if (rc == 0 && b->campaign.measure == MEASURE_TRANSIT && cell_transit(w, &b->conditions, &b->result->arena) < 0)
+		rc = no_memory(b);
 	packet_table_destroy(packets);
 	return rc;
 }
@@ -308,6 +342,8 @@ static int measure_all(struct build *b)
 		if (rc == 0)
 			rc = cell_packets(&b->works[c], tare, &r->arena, r->seed, b->err);
 	}
+	if (rc == 0 && b->campaign.measure == MEASURE_TRANSIT && ratios_build(r, b->works) < 0)
+		rc = no_memory(b);
 	return rc;
 }
 
@@ -318,10 +354,11 @@ static int build(struct build *b)
 
 	if (rc != 0)
 		return rc;
-	if (b->campaign.measure != MEASURE_DIFFERENTIAL)
-		return err_set(b->err, ERR_USAGE, ENOTSUP, "%s: no report for a campaign that measures %s; expected %s",
-			       store_path(b->store), measure_name(b->campaign.measure),
-			       measure_name(MEASURE_DIFFERENTIAL));
+	if (b->campaign.measure != MEASURE_DIFFERENTIAL && b->campaign.measure != MEASURE_TRANSIT)
+		return err_set(b->err, ERR_USAGE, ENOTSUP,
+			       "%s: no report for a campaign that measures %s; expected %s or %s", store_path(b->store),
+			       measure_name(b->campaign.measure), measure_name(MEASURE_DIFFERENTIAL),
+			       measure_name(MEASURE_TRANSIT));
 	rc = store_read_restarts(b->store, &b->arena, &b->stored, &count, b->err);
 	if (rc == 0)
 		rc = copy_campaign(b);
@@ -349,6 +386,7 @@ int result_build(struct store *store, struct result **ret_result, struct err *er
 	rc = build(&b);
 	arena_release(&b.arena);
 	run_work_release(&b.run);
+	free(b.transits);
 	if (rc == 0)
 		*ret_result = b.result;
 	else

@@ -5,6 +5,7 @@
 #include "report/result.h"
 #include "stats/clockcheck.h"
 #include "stats/packetwise.h"
+#include "stats/quantile.h"
 
 /*
  * How a result is computed, for the files that do it and nobody else:
@@ -34,6 +35,8 @@ struct run_trace {
 	double clock_error;                /* of the clock step at the median */
 	double gap_path_ns, gap_bypass_ns; /* mean poll gaps of the samples used */
 	double ecdf_ns[ECDF_POINTS];
+	/* Transit: medians since tx at the end of each link, and of the link by itself. */
+	double chain_ns[CHAIN_LINKS], link_ns[CHAIN_LINKS];
 };
 
 /* Buffers for one run's samples, grown as needed. */
@@ -59,6 +62,20 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 		struct packet_table *packets, uint64_t *packets_dropped, struct clock_findings *findings,
 		struct run_result *ret, struct run_trace *trace);
 
+/*
+ * Why no figure may use a run, from its record and the account of its own samples; NULL: it may; "": out of memory.
+ * Shared by both kinds of run, like the two below: quantiles of a set, in ns.
+ */
+const char *run_why_invalid(const struct run_record *record, const struct ledger *counted, bool by_tsc,
+			    struct arena *arena);
+void run_quantiles_of(const struct sample_set *set, double ns_per_tick, struct quantiles *ret);
+double run_point_ns(const struct sample_set *set, double p, double ns_per_tick);
+
+/* A run of a transit plan, as run_measure. `rows` are changed: set apart is found anew. */
+int run_measure_transit(struct transit *rows, uint32_t count, const struct run_record *record,
+			const struct transit_conditions *conditions, struct arena *arena, struct run_result *ret,
+			struct run_trace *trace);
+
 /* One cell's restarts, as far as they have been read. */
 struct cell_work {
 	struct cell_result *cell;
@@ -73,6 +90,7 @@ struct cell_work {
 	double tick_ns;   /* of the clock: the largest of its valid runs */
 	double tsc_u_ppm; /* the largest of its valid runs */
 	double clock_error, gap_path_ns, gap_bypass_ns; /* medians over them */
+	struct measured measured;                       /* gross median with its uncertainty between restarts */
 	double drift_ns, drift_max_ns;                  /* of its tare, from the net */
 	uint32_t one_sided, unusable;                   /* blocks */
 };
@@ -93,6 +111,10 @@ int cell_net(struct cell_work *w, const struct cell_work *tare, struct result *r
 /* Packet medians, modes; needs the tare's packets. */
 int cell_packets(struct cell_work *w, const struct cell_work *tare, struct arena *arena, uint64_t seed,
 		 struct err *err);
+
+/* What transit cells have beside their gross figures; then what compares them. */
+int cell_transit(struct cell_work *w, const struct transit_conditions *conditions, struct arena *arena);
+int ratios_build(struct result *result, const struct cell_work *works);
 
 int problems_build(struct result *result, const struct cell_work *works, uint64_t packets_dropped, struct err *err);
 

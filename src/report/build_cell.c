@@ -344,6 +344,7 @@ static int spread(struct cell_work *w, double *figures, uint32_t *runs, uint64_t
 		return rc;
 	c->gross_order = span_of(&h.order);
 	c->gross_bootstrap = span_of(&h.bootstrap);
+	w->measured = h.measured;
 	c->between_sd_ns = h.restarts > 1 ? h.between_sd : NAN;
 	c->within_run_sd_ns = h.runs > h.restarts ? h.within_sd : NAN;
 	if (h.components.valid && h.components.icc_valid) {
@@ -375,6 +376,9 @@ int cell_summarise(struct cell_work *w, struct arena *arena, uint64_t seed, stru
 	c->iqr_ns = c->within_run_sd_ns = c->between_sd_ns = c->icc = c->within_20ns = NAN;
 	c->tare_ns = c->net_ns = c->u_ns = c->dof = c->factor = c->expanded_ns = c->expanded_k3_ns = NAN;
 	c->truth_net_ns = c->error_ns = c->paired_error_ns = NAN;
+	c->carrier_asked_bps = c->carrier_offered_bps = c->carrier_received_bps = c->align_width_ns = NAN;
+	c->regime = "";
+	w->measured = (struct measured){ NAN, NAN, NAN };
 	c->gross_order = c->gross_bootstrap = c->icc_interval = c->net_interval = c->net_order = c->net_bootstrap =
 		none;
 	count_up(w);

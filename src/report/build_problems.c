@@ -78,6 +78,8 @@ static void cell_validity(struct problems *p, const struct cell_work *w)
 		    c->runs_invalid - failed_runs, c->runs_invalid - failed_runs + c->runs_valid, first_run_reason(w));
 	if (w->restart_count > 0 && c->restarts_valid == 0)
 		say(p, "error", c->title, "no valid restart: nothing can be said");
+	if (strcmp(p->result->measure, "transit") == 0)
+		return;
 	if (!c->is_tare && c->restarts_valid > 0 && c->tare == CELL_NONE)
 		say(p, "error", c->title, "the plan has no tare for it: gross only");
 	else if (!c->is_tare && c->restarts_valid > 0 && isnan(c->net_ns))
@@ -127,7 +129,18 @@ static void cell_samples(struct problems *p, const struct cell_work *w)
 	if (c->blocks_far)
 		say(p, "note", c->title, "the two cores were far apart in %.0f %% of the spells",
 		    percent(c->blocks_far, (uint64_t)c->blocks_far + c->blocks_near));
-	if (c->clock_steps)
+	if (c->segments > 1)
+		say(p, "warning", c->title,
+		    "a clock stepped during a run: its probes fall into up to %" PRIu32
+		    " segments, aligned apart; probes around a step are set apart",
+		    c->segments);
+	if (c->carrier_asked_bps > 0 && fabs(c->carrier_offered_bps / c->carrier_asked_bps - 1) > 0.005)
+		say(p, "warning", c->title, "the carrier was sent at %.4g Mbit/s, %.4g asked for",
+		    c->carrier_offered_bps / 1e6, c->carrier_asked_bps / 1e6);
+	if (c->carrier_offered_bps > 0 && c->carrier_received_bps / c->carrier_offered_bps < 0.999)
+		say(p, "warning", c->title, "%.2f %% of the carrier was lost: the switch is over its load",
+		    100 * (1 - c->carrier_received_bps / c->carrier_offered_bps));
+	if (c->clock_steps && strcmp(p->result->measure, "transit") != 0)
 		say(p, "note", c->title, "CLOCK_REALTIME stepped %" PRIu32 " time%s; no stamp rests on it",
 		    c->clock_steps, plural(c->clock_steps));
 	if (w->packet_values_over)

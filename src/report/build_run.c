@@ -62,6 +62,9 @@ int run_conditions(const struct run_record *record, struct arena *arena, struct 
 		.reason = "",
 		.ledger = record->ledger,
 		.balances = ledger_balances(&record->ledger),
+		.carrier_offered_bps = NAN,
+		.carrier_received_bps = NAN,
+		.align_width_ns = NAN,
 		.iqr_ns = NAN,
 		.within_20ns = NAN,
 		.truth_ns = NAN,
@@ -105,7 +108,8 @@ static struct ledger recount(const struct pair *pairs, uint32_t count)
 }
 
 /* Why no figure may use the run; NULL: it may. "" is out of memory. */
-static const char *why_invalid(const struct run_record *record, const struct ledger *counted, struct arena *arena)
+const char *run_why_invalid(const struct run_record *record, const struct ledger *counted, bool by_tsc,
+			    struct arena *arena)
 {
 	const struct ledger *l = &record->ledger;
 	const char *text = NULL;
@@ -134,7 +138,7 @@ static const char *why_invalid(const struct run_record *record, const struct led
 		if (f < FATES)
 			text = arena_printf(arena, "the ledger says %" PRIu64 " %s, the samples say %" PRIu64,
 					    l->fate[f], fate_name((enum fate)f), counted->fate[f]);
-		else if (!(record->tsc_hz > 0))
+		else if (by_tsc && !(record->tsc_hz > 0))
 			text = arena_printf(arena, "the TSC's rate is %g Hz", record->tsc_hz);
 		else
 			return NULL;
@@ -183,13 +187,13 @@ static struct gathered gather(struct run_work *w, uint32_t count, double ns_per_
 	return g;
 }
 
-static void quantiles_of(const struct sample_set *set, double ns_per_tick, struct quantiles *ret)
+void run_quantiles_of(const struct sample_set *set, double ns_per_tick, struct quantiles *ret)
 {
 	for (unsigned q = 0; q < QUANTILES; q++)
 		ret->q[q] = figure_scale(quantile_figure(set, quantile_p(q), 0.95), ns_per_tick);
 }
 
-static double point_ns(const struct sample_set *set, double p, double ns_per_tick)
+double run_point_ns(const struct sample_set *set, double p, double ns_per_tick)
 {
 	struct figure f = quantile_point(set, p);
 
@@ -227,7 +231,7 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 		struct run_result *ret, struct run_trace *trace)
 {
 	struct ledger counted = recount(w->pairs, count);
-	const char *reason = why_invalid(record, &counted, arena);
+	const char *reason = run_why_invalid(record, &counted, true, arena);
 	double ns_per_tick = 1e9 / record->tsc_hz;
 	struct sample_set set;
 	struct gathered g;
@@ -250,33 +254,33 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 	set = (struct sample_set){
 		.ticks = w->gross, .finite = g.finite, .lost = g.lost, .quantum = record->tsc_tick_ns / ns_per_tick
 	};
-	quantiles_of(&set, ns_per_tick, &ret->gross);
-	ret->iqr_ns = point_ns(&set, 0.75, ns_per_tick) - point_ns(&set, 0.25, ns_per_tick);
+	run_quantiles_of(&set, ns_per_tick, &ret->gross);
+	ret->iqr_ns = run_point_ns(&set, 0.75, ns_per_tick) - run_point_ns(&set, 0.25, ns_per_tick);
 	if (ret->gross.q[QUANTILE_P50].state == FIGURE_NUMBER) {
 		ret->within_20ns = 100 * share_within(&set, ret->gross.q[QUANTILE_P50].value / ns_per_tick,
 						      WITHIN_NS / ns_per_tick);
 		trace->clock_error = quantile_clock_error(&set, 0.5);
 	}
 	for (unsigned i = 0; i < ECDF_POINTS; i++)
-		trace->ecdf_ns[i] = point_ns(&set, ecdf_probability(i), ns_per_tick);
+		trace->ecdf_ns[i] = run_point_ns(&set, ecdf_probability(i), ns_per_tick);
 	if (g.finite) {
 		trace->gap_path_ns = g.gap_path / g.finite * ns_per_tick;
 		trace->gap_bypass_ns = g.gap_bypass / g.finite * ns_per_tick;
 	}
 	set.ticks = w->one_way;
-	quantiles_of(&set, ns_per_tick, &ret->one_way);
+	run_quantiles_of(&set, ns_per_tick, &ret->one_way);
 	set.ticks = w->intended;
-	quantiles_of(&set, ns_per_tick, &ret->intended);
+	run_quantiles_of(&set, ns_per_tick, &ret->intended);
 	if (g.truths) {
 		/* The target's own record of what it emitted twice, read from the same counter in the same steps. */
 		sort_i64(w->truth, g.truths, w->scratch);
 		set.ticks = w->truth;
 		set.finite = g.truths;
 		set.lost = 0;
-		ret->truth_ns = point_ns(&set, 0.5, ns_per_tick);
+		ret->truth_ns = run_point_ns(&set, 0.5, ns_per_tick);
 		sort_i64(w->excess, g.truths, w->scratch);
 		set.ticks = w->excess;
-		ret->excess_ns = point_ns(&set, 0.5, ns_per_tick);
+		ret->excess_ns = run_point_ns(&set, 0.5, ns_per_tick);
 	}
 	return 0;
 }

@@ -175,3 +175,19 @@ char *format_ledger_state(const struct cell_result *c, char *buf)
 		snprintf(buf, FORMAT_BYTES, "%s", c->runs_valid ? "balanced" : "");
 	return buf;
 }
+
+char *format_carrier(const struct cell_result *c, char *buf)
+{
+	if (!(c->carrier_asked_bps > 0))
+		snprintf(buf, FORMAT_BYTES, "%s", c->regime[0] ? "none" : "");
+	else
+		snprintf(buf, FORMAT_BYTES, "%.4g/%.4g", c->carrier_received_bps / 1e6, c->carrier_offered_bps / 1e6);
+	return buf;
+}
+
+char *format_figure_us(const struct figure *f, char *buf)
+{
+	struct figure us = f->state == FIGURE_NUMBER ? figure_scale(*f, 1e-3) : *f;
+
+	return format_figure(&us, 1, buf);
+}

@@ -49,6 +49,10 @@ enum { LEDGER_BYTES = 512 };
 char *format_ledger(const struct ledger *ledger, bool whole, char *buf);
 char *format_ledger_aside(const struct ledger *ledger, char *buf); /* "12 duplicates, 3 reordered, ..." or "" */
 
+/* Transit: a figure in us; "24.9/25.0", Mbit/s received and sent, "none" without a carrier. */
+char *format_figure_us(const struct figure *figure, char *buf);
+char *format_carrier(const struct cell_result *cell, char *buf);
+
 /* One word for a table: "balanced", "3 runs invalid", "none". */
 char *format_ledger_state(const struct cell_result *cell, char *buf);
 

@@ -64,6 +64,11 @@ void html_cell(FILE *out, const char *class_name, const char *text)
 	fputs("</td>", out);
 }
 
+static bool is_transit(const struct result *r)
+{
+	return strcmp(r->measure, "transit") == 0;
+}
+
 static void head(const struct result *r, FILE *out)
 {
 	char when[FORMAT_BYTES];
@@ -79,7 +84,8 @@ static void head(const struct result *r, FILE *out)
 	html_style(out);
 	fputs("</style>\n</head>\n<body>\n<main>\n<h1>", out);
 	html_text(out, r->name);
-	fputs("</h1>\n<p class=\"lead\">Net latency, ", out);
+	fputs("</h1>\n<p class=\"lead\">", out);
+	fputs(is_transit(r) ? "In-switch latency, " : "Net latency, ", out);
 	html_text(out, r->measure);
 	fputs(" method", out);
 	if (r->target_kind[0]) {
@@ -220,11 +226,16 @@ int html_write(const struct result *r, FILE *out, struct err *err)
 {
 	head(r, out);
 	problems(r, out);
-	headline(r, out);
-	figures(r, out);
-	html_cells(r, out);
-	html_restarts(r, out);
-	html_blocks(r, out);
+	if (is_transit(r)) {
+		html_transit(r, out);
+		html_restarts(r, out);
+	} else {
+		headline(r, out);
+		figures(r, out);
+		html_cells(r, out);
+		html_restarts(r, out);
+		html_blocks(r, out);
+	}
 	html_notes(r, out);
 	fputs("<footer>Written by tare ", out);
 	html_text(out, r->tool_version);

@@ -31,4 +31,7 @@ void html_notes(const struct result *result, FILE *out); /* stamp points, method
 /* <td>; `class_name` NULL: none. */
 void html_cell(FILE *out, const char *class_name, const char *text);
 
+/* Headline, chain and ratios of a transit campaign. */
+void html_transit(const struct result *r, FILE *out);
+
 #endif

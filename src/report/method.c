@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <string.h>
 
 #include "report/build.h"
 
@@ -44,6 +45,30 @@ static const struct name_value differential_method[] = {
 	  "figure" },
 };
 
+static const struct name_value transit_points[] = {
+	{ "p50, p99",
+	  "p4_out - p4_in: the program's egress stamp less its ingress stamp, both by the switch's own clock, "
+	  "in steps of 1 us" },
+	{ "tx", "CLOCK_REALTIME of the sender before the system call that sent the probe" },
+	{ "sw_in, sw_out", "the kernel's stamp (CLOCK_REALTIME) at the switch's ingress and egress interface" },
+	{ "rx", "the kernel's stamp (CLOCK_REALTIME) at host b's interface" },
+	{ "one-way", "rx - tx" },
+	{ "one-way, intended", "rx - sched: from the time the probe should have left, free of coordinated omission" },
+	{ "chain", "tx, sw_in, p4_in, p4_out, sw_out, rx; p4 stamps put on the host's clock by the alignment" },
+};
+
+static const struct name_value transit_method[] = {
+	{ "alignment",
+	  "a packet enters the program after it entered the interface and leaves it before it left: over all "
+	  "probes of a run that bounds the offset between the switch's clock and the host's from both "
+	  "sides. The middle is used; the width is its uncertainty. No offset fits all: a clock stepped, "
+	  "and the probes are aligned in segments." },
+	{ "regimes", "cold: no carrier, probes 10 ms apart or more; warm: the carrier runs from before the warm-up to "
+		     "after the last probe; dense: no carrier, probes closer than 10 ms" },
+	{ "chain", "each link is a difference of medians since tx, so that the links add up to the median of rx - tx" },
+	{ "ratios", "of the cells' medians; interval by Fieller's theorem from the spread between restarts" },
+};
+
 static int copy(struct arena *arena, const struct name_value *from, uint32_t count, struct name_value **ret,
 		uint32_t *ret_count)
 {
@@ -56,11 +81,36 @@ static int copy(struct arena *arena, const struct name_value *from, uint32_t cou
 	return 0;
 }
 
+static int describe_transit(struct result *r)
+{
+	/* refusals, levels, quantiles and what is invalid are the same for both */
+	const uint32_t own = sizeof(transit_method) / sizeof(transit_method[0]);
+	int rc = copy(&r->arena, transit_points, sizeof(transit_points) / sizeof(transit_points[0]), &r->points,
+		      &r->point_count);
+
+	r->method = arena_array(&r->arena, own + 4, sizeof(*r->method));
+	if (rc < 0 || !r->method)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < own; i++)
+		r->method[r->method_count++] = transit_method[i];
+	for (size_t i = 0; i < sizeof(differential_method) / sizeof(differential_method[0]); i++) {
+		const char *name = differential_method[i].name;
+
+		if (strcmp(name, "quantiles") == 0 || strcmp(name, "refusals") == 0 || strcmp(name, "levels") == 0 ||
+		    strcmp(name, "invalid") == 0)
+			r->method[r->method_count++] = differential_method[i];
+	}
+	return 0;
+}
+
 int method_describe(struct result *r)
 {
-	int rc = copy(&r->arena, differential_points, sizeof(differential_points) / sizeof(differential_points[0]),
-		      &r->points, &r->point_count);
+	int rc;
 
+	if (strcmp(r->measure, "transit") == 0)
+		return describe_transit(r);
+	rc = copy(&r->arena, differential_points, sizeof(differential_points) / sizeof(differential_points[0]),
+		  &r->points, &r->point_count);
 	return rc ? rc
 		  : copy(&r->arena, differential_method, sizeof(differential_method) / sizeof(differential_method[0]),
 			 &r->method, &r->method_count);

@@ -57,6 +57,24 @@ struct mode_result {
 	uint64_t packets;
 };
 
+/* A link of the chain that a probe goes through: tx, sw_in, p4_in, p4_out, sw_out, rx. */
+enum { CHAIN_LINKS = 5 };
+struct chain_result {
+	const char *name; /* "sw_in to p4_in" */
+	double median_ns; /* of the link by itself, over the probes that have both stamps */
+	/* From the median of (its end - tx) less that of its beginning: these add up to the median of rx - tx. */
+	double step_ns;
+	double u_ns; /* half the alignment's width where it is between two clocks, else 0 */
+};
+
+/* Two cells that differ in their regime only: the median of one over that of the other. */
+struct ratio_result {
+	const char *name; /* "l3_lpm size=256B: cold / carrier=1Mbps" */
+	uint32_t cell, base;
+	double ratio;
+	struct span interval; /* without unit */
+};
+
 struct run_result {
 	uint32_t run;
 	int64_t started_utc_ns;
@@ -83,6 +101,11 @@ struct run_result {
 	uint32_t stalls, clock_steps;
 	int64_t stalled_ns;
 	const char *protection;
+
+	/* Transit only; else NaN and 0. */
+	double carrier_offered_bps, carrier_received_bps;
+	double align_width_ns; /* of the widest segment: the alignment's uncertainty */
+	uint32_t segments;     /* of the alignment; more than 1: a clock stepped */
 };
 
 struct restart_result {
@@ -162,6 +185,15 @@ struct cell_result {
 	uint32_t blocks_near, blocks_far, stalls, clock_steps;     /* sums over valid runs */
 	int64_t stalled_ns;
 
+	/* Transit only. What gross is there: p4_out - p4_in. */
+	const char *regime; /* "cold", "warm", "dense"; empty: not transit */
+	double carrier_asked_bps, carrier_offered_bps,
+		carrier_received_bps; /* medians over valid runs; 0: no carrier */
+	double align_width_ns;        /* the largest of its valid runs */
+	uint32_t segments;            /* the most in a run */
+	struct chain_result *chain;
+	uint32_t chain_count;
+
 	/* The distribution: at each probability (in %), the median over restarts of the restarts' gross quantile, and
 	 * the lowest and highest restart. */
 	double *ecdf_p, *ecdf_ns, *ecdf_low_ns, *ecdf_high_ns;
@@ -213,6 +245,8 @@ struct result {
 	uint32_t block_count;
 	struct restart_result *restarts; /* in the order in which they ran */
 	uint32_t restart_count;
+	struct ratio_result *ratios; /* transit: cold cells over the others like them */
+	uint32_t ratio_count;
 	struct name_value *points; /* each figure and the stamp points and clock it is made of */
 	uint32_t point_count;
 	struct name_value *method; /* how each estimate is made */

@@ -106,6 +106,29 @@ static const struct field mode_fields[] = {
 const struct shape shape_mode = { "mode", "packets that have a latency of their own", sizeof(struct mode_result),
 				  mode_fields };
 
+static const struct field chain_fields[] = {
+	TEXT(chain_result, name, "its two stamp points"),
+	NUMBER(chain_result, median_ns, "ns", "of the link by itself: median over restarts"),
+	NUMBER(chain_result, step_ns, "ns", "difference of the medians since tx at its ends: these add up to rx - tx"),
+	NUMBER(chain_result, u_ns, "ns", "half the alignment's width where it is between two clocks, else 0"),
+	END,
+};
+
+const struct shape shape_chain = { "chain_link", "a link of the chain that a probe goes through",
+				   sizeof(struct chain_result), chain_fields };
+
+static const struct field ratio_fields[] = {
+	TEXT(ratio_result, name, "which over which"),
+	COUNT32(ratio_result, cell, NULL, "index of the cell above the line"),
+	COUNT32(ratio_result, base, NULL, "index of the cell below it"),
+	NUMBER(ratio_result, ratio, NULL, "of their gross medians"),
+	OBJECT(ratio_result, interval, shape_span, "of the ratio, between restarts; its ends have no unit"),
+	END,
+};
+
+const struct shape shape_ratio = { "ratio", "two cells that differ in their regime only", sizeof(struct ratio_result),
+				   ratio_fields };
+
 static const struct field run_fields[] = {
 	COUNT32(run_result, run, NULL, "in its restart, from 0"),
 	INTEGER(run_result, started_utc_ns, "ns", "wall clock, since 1970"),
@@ -140,6 +163,10 @@ static const struct field run_fields[] = {
 	COUNT32(run_result, clock_steps, NULL, "steps of CLOCK_REALTIME seen"),
 	INTEGER(run_result, stalled_ns, "ns", "sum of the holes"),
 	TEXT(run_result, protection, "of the measuring cores"),
+	NUMBER(run_result, carrier_offered_bps, "bit/s", "transit: carrier sent during the run; null: none"),
+	NUMBER(run_result, carrier_received_bps, "bit/s", "transit: carrier that arrived during the run"),
+	NUMBER(run_result, align_width_ns, "ns", "transit: width of the offset's interval, in the widest segment"),
+	COUNT32(run_result, segments, NULL, "transit: segments of the alignment; more than 1: a clock stepped"),
 	END,
 };
 
@@ -238,6 +265,13 @@ static const struct field cell_fields[] = {
 	COUNT32(cell_result, stalls, NULL, "sum over valid runs"),
 	COUNT32(cell_result, clock_steps, NULL, "sum over valid runs"),
 	INTEGER(cell_result, stalled_ns, "ns", "sum over valid runs"),
+	TEXT(cell_result, regime, "transit: cold, warm or dense"),
+	NUMBER(cell_result, carrier_asked_bps, "bit/s", "transit: carrier as planned"),
+	NUMBER(cell_result, carrier_offered_bps, "bit/s", "transit: carrier as sent; median over valid runs"),
+	NUMBER(cell_result, carrier_received_bps, "bit/s", "transit: carrier as it arrived; median over valid runs"),
+	NUMBER(cell_result, align_width_ns, "ns", "transit: uncertainty of the alignment, largest of the valid runs"),
+	COUNT32(cell_result, segments, NULL, "transit: most segments of the alignment in a run"),
+	MANY(cell_result, chain, chain_count, FIELD_LIST, &shape_chain, NULL, "transit: tx to rx, link by link"),
 	MANY(cell_result, ecdf_p, ecdf_count, FIELD_NUMBERS, NULL, "%", "cumulative probabilities"),
 	MANY(cell_result, ecdf_ns, ecdf_count, FIELD_NUMBERS, NULL, "ns", "gross there: median over restarts"),
 	MANY(cell_result, ecdf_low_ns, ecdf_count, FIELD_NUMBERS, NULL, "ns", "lowest restart"),
@@ -297,6 +331,7 @@ static const struct field result_fields[] = {
 	MANY(result, cells, cell_count, FIELD_LIST, &shape_cell, NULL, "in the order of the plan"),
 	MANY(result, blocks, block_count, FIELD_LIST, &shape_block, NULL, "in the order in which they ran"),
 	MANY(result, restarts, restart_count, FIELD_LIST, &shape_restart, NULL, "in the order in which they ran"),
+	MANY(result, ratios, ratio_count, FIELD_LIST, &shape_ratio, NULL, "transit: cold over the others like it"),
 	MANY(result, points, point_count, FIELD_LIST, &shape_fact, NULL, "figures and their stamp points and clock"),
 	MANY(result, method, method_count, FIELD_LIST, &shape_fact, NULL, "how each estimate is made"),
 	MANY(result, facts, fact_count, FIELD_LIST, &shape_fact, NULL, "provenance"),
@@ -306,6 +341,7 @@ static const struct field result_fields[] = {
 
 const struct shape shape_result = { "result", "a campaign's result", sizeof(struct result), result_fields };
 
-const struct shape *const shapes[] = { &shape_result,  &shape_cell,      &shape_restart, &shape_run,    &shape_block,
-				       &shape_ledger,  &shape_quantiles, &shape_span,    &shape_budget, &shape_mode,
-				       &shape_problem, &shape_fact,      &shape_event,   NULL };
+const struct shape *const shapes[] = { &shape_result,  &shape_cell,   &shape_restart,   &shape_run,
+				       &shape_block,   &shape_ledger, &shape_quantiles, &shape_span,
+				       &shape_budget,  &shape_mode,   &shape_chain,     &shape_ratio,
+				       &shape_problem, &shape_fact,   &shape_event,     NULL };

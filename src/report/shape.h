@@ -42,7 +42,8 @@ struct shape {
 };
 
 extern const struct shape shape_result, shape_cell, shape_restart, shape_run, shape_block, shape_ledger,
-	shape_quantiles, shape_span, shape_budget, shape_mode, shape_problem, shape_fact, shape_event;
+	shape_quantiles, shape_span, shape_budget, shape_mode, shape_problem, shape_fact, shape_event, shape_chain,
+	shape_ratio;
 
 /* All of them, the root first; NULL-terminated. */
 extern const struct shape *const shapes[];

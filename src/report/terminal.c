@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "report/format.h"
+#include "report/terminal_private.h"
 
 enum { WIDTH_LEAST = 40, WIDTH_UNKNOWN = 100, WIDTH_MOST = 160 };
 
@@ -215,16 +216,23 @@ static void ledgers(const struct result *r, FILE *out, const struct terminal_sty
 	}
 }
 
+static bool is_transit(const struct result *r)
+{
+	return strcmp(r->measure, "transit") == 0;
+}
+
 int report_print_summary(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err)
 {
 	int rc;
 
 	title(r, out, style);
-	rc = table(r, out, style, err);
+	rc = is_transit(r) ? terminal_transit(r, out, style, err) : table(r, out, style, err);
 	if (rc != 0)
 		return rc;
 	set_color(out, style, "2");
-	fputs("  ns by the TSC; net = gross - tare, gross = rx_path - rx_bypass (median), p99 is of gross", out);
+	if (!is_transit(r))
+		fputs("  ns by the TSC; net = gross - tare, gross = rx_path - rx_bypass (median), p99 is of gross",
+		      out);
 	fputs(truth_known(r) ? "\n  error: against what the target says it emitted, probe by probe\n" : "\n", out);
 	set_color(out, style, "0");
 	ledgers(r, out, style);

@@ -187,9 +187,10 @@ static struct align_segment longest(struct work *w, uint32_t first, uint32_t cou
 					       .low_ns = -INFINITY,
 					       .high_ns = INFINITY,
 					       .offset_ns = NAN };
-	if (segment_try(w, first, count, &best))
+	/* mostly there is one segment */
+	if (first == 0 && segment_try(w, first, count, &best))
 		return best;
-	bad = count;
+	bad = first == 0 ? count : count + 1;
 	while (good + step < bad) {
 		if (!segment_try(w, first, good + step, &best)) {
 			bad = good + step;

@@ -298,9 +298,9 @@ static int restart_row(struct reader *r, uint32_t row, void *context)
 	return text_at(r, 8, &s->failure);
 }
 
-static void column_into(sqlite3_stmt *stmt, int column, const struct run_column *c, struct run_record *run)
+void store_column_into(sqlite3_stmt *stmt, int column, const struct run_column *c, void *record)
 {
-	char *field = (char *)run + c->offset;
+	char *field = (char *)record + c->offset;
 	int64_t number = sqlite3_column_int64(stmt, column);
 	const char *text;
 
@@ -339,7 +339,7 @@ static int run_row(struct reader *r, uint32_t row, void *context)
 	memset(run, 0, sizeof(*run));
 	run->id = sqlite3_column_int64(r->stmt, 0);
 	for (const struct run_column *c = run_columns; c->name; c++)
-		column_into(r->stmt, column++, c, &run->record);
+		store_column_into(r->stmt, column++, c, &run->record);
 	return need_number(r, 1, UINT32_MAX, "the number of pairs of a run", &run->pair_count);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "probe/run.h"
+#include "probe/transit.h"
 
 #define FIELD(column, type, member)                                                                                    \
 	{                                                                                                              \
@@ -50,6 +51,47 @@ const struct run_column run_columns[] = {
 	FIELD("protection", COLUMN_TEXT, protection),
 	{ NULL },
 };
+
+#undef FIELD
+#define FIELD(column, type, member)                                                                                    \
+	{                                                                                                              \
+		column, type, offsetof(struct transit_conditions, member),                                             \
+			sizeof(((struct transit_conditions *)0)->member)                                               \
+	}
+
+const struct run_column transit_columns[] = {
+	FIELD("regime", COLUMN_TEXT, regime),
+	FIELD("frame_bytes", COLUMN_U32, frame_bytes),
+	FIELD("interval_ns", COLUMN_I64, interval_ns),
+	FIELD("carrier_asked_bps", COLUMN_I64, carrier_asked_bps),
+	FIELD("carrier_frame_bytes", COLUMN_U32, carrier_frame_bytes),
+	FIELD("carrier_sent", COLUMN_U64, carrier_sent),
+	FIELD("carrier_received", COLUMN_U64, carrier_received),
+	FIELD("carrier_offered_bps", COLUMN_DOUBLE, carrier_offered_bps),
+	FIELD("carrier_received_bps", COLUMN_DOUBLE, carrier_received_bps),
+	FIELD("sw_in_missing", COLUMN_U64, sw_in_missing),
+	FIELD("sw_out_missing", COLUMN_U64, sw_out_missing),
+	FIELD("drift_ppm", COLUMN_DOUBLE, drift_ppm),
+	FIELD("segments", COLUMN_U32, segments),
+	FIELD("align_width_ns", COLUMN_DOUBLE, align_width_ns),
+	FIELD("align_low_ns", COLUMN_DOUBLE, align_low_ns),
+	FIELD("align_high_ns", COLUMN_DOUBLE, align_high_ns),
+	{ NULL },
+};
+
+static const char transit_tables[] =
+	"CREATE TABLE transit (run INTEGER NOT NULL, seq INTEGER NOT NULL, packet INTEGER NOT NULL,"
+	" fate INTEGER NOT NULL, flags INTEGER NOT NULL, sched INTEGER NOT NULL, late INTEGER NOT NULL,"
+	" sw_in INTEGER, p4_in INTEGER, inside INTEGER, sw_out INTEGER, rx INTEGER,"
+	" PRIMARY KEY (run, seq)) STRICT, WITHOUT ROWID;"
+	"CREATE VIEW transit_us AS SELECT t.cell, t.restart, r.run, x.run AS run_id, x.seq,"
+	" CASE x.fate WHEN 0 THEN 'matched' WHEN 1 THEN 'lost' WHEN 2 THEN 'late' WHEN 3 THEN 'unparsed'"
+	" WHEN 4 THEN 'shadowed' WHEN 5 THEN 'unstamped' END AS fate,"
+	" x.flags & 1 AS set_apart, x.inside AS transit_us,"
+	" x.sched / 1000.0 AS sched_us, (x.sched + x.late) / 1000.0 AS tx_us,"
+	" (x.sched + x.late + x.sw_in) / 1000.0 AS sw_in_us, x.p4_in AS p4_in_us, x.p4_in + x.inside AS p4_out_us,"
+	" (x.sched + x.late + x.sw_out) / 1000.0 AS sw_out_us, (x.sched + x.late + x.rx) / 1000.0 AS rx_us"
+	" FROM transit x JOIN run r ON r.id = x.run JOIN restart s ON s.id = r.restart JOIN turn t ON t.id = s.turn;";
 
 /*
  * STRICT keeps a column to its type. pair is clustered by (run, seq): a run's
@@ -104,12 +146,41 @@ const char *schema_create_sql(struct arena *arena)
 {
 	const char *sql = "CREATE TABLE run (id INTEGER PRIMARY KEY, restart INTEGER NOT NULL REFERENCES restart,"
 			  " pairs INTEGER NOT NULL";
+	const char *transit = schema_transit_sql(arena);
 
 	for (const struct run_column *c = run_columns; sql && c->name; c++)
 		sql = arena_printf(arena, "%s, %s %s", sql, c->name, column_sql_type(c->type));
-	if (sql)
-		sql = arena_printf(arena, "%s, UNIQUE (restart, run)) STRICT;%s", sql, tables);
-	return sql;
+	return sql && transit ? arena_printf(arena, "%s, UNIQUE (restart, run)) STRICT;%s%s", sql, tables, transit)
+			      : NULL;
+}
+
+const char *schema_transit_sql(struct arena *arena)
+{
+	const char *sql = "CREATE TABLE run_transit (run INTEGER PRIMARY KEY REFERENCES run";
+
+	for (const struct run_column *c = transit_columns; sql && c->name; c++)
+		sql = arena_printf(arena, "%s, %s %s", sql, c->name, column_sql_type(c->type));
+	return sql ? arena_printf(arena, "%s) STRICT;%s", sql, transit_tables) : NULL;
+}
+
+const char *schema_insert_conditions_sql(struct arena *arena)
+{
+	const char *names = "run", *marks = "?";
+
+	for (const struct run_column *c = transit_columns; names && marks && c->name; c++) {
+		names = arena_printf(arena, "%s, %s", names, c->name);
+		marks = arena_printf(arena, "%s, ?", marks);
+	}
+	return names && marks ? arena_printf(arena, "INSERT INTO run_transit (%s) VALUES (%s)", names, marks) : NULL;
+}
+
+const char *schema_select_conditions_sql(struct arena *arena)
+{
+	const char *names = "run";
+
+	for (const struct run_column *c = transit_columns; names && c->name; c++)
+		names = arena_printf(arena, "%s, %s", names, c->name);
+	return names ? arena_printf(arena, "SELECT %s FROM run_transit WHERE run = ?", names) : NULL;
 }
 
 const char *schema_insert_run_sql(struct arena *arena)

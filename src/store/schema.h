@@ -26,6 +26,17 @@ struct run_column {
 
 extern const struct run_column run_columns[]; /* ends with a NULL name */
 
+/* The same for struct transit_conditions and table run_transit, after run. */
+extern const struct run_column transit_columns[];
+
+/* What schema 2 added to schema 1: run_transit and transit. NULL: out of memory. */
+const char *schema_transit_sql(struct arena *arena);
+const char *schema_insert_conditions_sql(struct arena *arena);
+const char *schema_select_conditions_sql(struct arena *arena);
+
+/* The columns of table transit, in this order in both. */
+#define SCHEMA_TRANSIT_COLUMNS "run, seq, packet, fate, flags, sched, late, sw_in, p4_in, inside, sw_out, rx"
+
 /* Statements that create everything in an empty database. NULL: out of memory. */
 const char *schema_create_sql(struct arena *arena);
 

@@ -215,7 +215,12 @@ static void disconnect_db(struct store *s)
 	sqlite3_finalize(s->insert_run);
 	sqlite3_finalize(s->insert_pair);
 	sqlite3_finalize(s->select_pairs);
+	sqlite3_finalize(s->insert_conditions);
+	sqlite3_finalize(s->insert_transit);
+	sqlite3_finalize(s->select_conditions);
+	sqlite3_finalize(s->select_transits);
 	s->insert_run = s->insert_pair = s->select_pairs = NULL;
+	s->insert_conditions = s->insert_transit = s->select_conditions = s->select_transits = NULL;
 	/* One plain file again. Refused while a report reads, or on a full disk: then the log stays, and nothing is lost. */
 	if (s->writer && s->db) {
 		sqlite3_busy_timeout(s->db, 0);
@@ -364,6 +369,8 @@ static int open_for_writing(struct store *s, const struct plan *plan, struct err
 			       "opening it for writing", err);
 	if (r == 0)
 		r = store_match_plan(s, plan, err);
+	if (r == 0)
+		r = store_upgrade(s, err);
 	if (r < 0)
 		return r;
 	s->turn_count = plan->turn_count;

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "probe/pair.h"
 #include "probe/run.h"
+#include "probe/transit.h"
 
 /*
  * One directory a campaign: tare.db (SQLite), logs, figures. The tables follow
@@ -26,7 +27,9 @@
  */
 struct store;
 
-#define STORE_SCHEMA 1 /* user_version of tare.db */
+/* user_version of tare.db. 2 added the tables of transit plans: a store of 1 is read as it is, and gains them when it is
+ * opened to resume. */
+#define STORE_SCHEMA 2
 
 /*
  * Create DIR (its parents must exist) and its tables, and write plan, cells and
@@ -70,10 +73,13 @@ struct stored_fact {
  */
 int store_put_facts(struct store *store, const struct stored_fact *facts, uint32_t count, struct err *err);
 
-/* After any failure of these three the restart is abandoned: nothing of it is in the store, everything before it is. */
+/* After any failure of these the restart is abandoned: nothing of it is in the store, everything before it is. */
 int store_begin_restart(struct store *store, uint32_t position, struct err *err);
 int store_put_run(struct store *store, const struct run_record *run, const struct pair *pairs, uint32_t pair_count,
 		  struct err *err);
+int store_put_transit_run(struct store *store, const struct run_record *run,
+			  const struct transit_conditions *conditions, const struct transit *rows, uint32_t row_count,
+			  struct err *err);
 /* `target_facts`: what the target says of itself (JSON text) or NULL. `failure` NULL: good; else the reason it failed. */
 int store_commit_restart(struct store *store, const char *target_facts, const char *failure, struct err *err);
 void store_abandon_restart(struct store *store);
@@ -141,5 +147,11 @@ int store_count_invalid_runs(struct store *store, uint32_t *ret, struct err *err
  */
 int64_t store_read_pairs(struct store *store, const struct stored_run *run, struct pair *ret_pairs, uint32_t capacity,
 			 struct err *err);
+
+/* The same for a run of a transit plan; its samples are counted in pair_count. */
+int64_t store_read_transits(struct store *store, const struct stored_run *run, struct transit *ret_rows,
+			    uint32_t capacity, struct err *err);
+int store_read_conditions(struct store *store, const struct stored_run *run, struct transit_conditions *ret,
+			  struct err *err);
 
 #endif

@@ -24,6 +24,7 @@ struct store {
 
 	/* prepared when first needed, kept until close */
 	sqlite3_stmt *insert_run, *insert_pair, *select_pairs;
+	sqlite3_stmt *insert_conditions, *insert_transit, *select_conditions, *select_transits;
 };
 
 /* Fill *err from the last error of SQLite: `doing` completes "while ...". Returns -errno. */
@@ -48,6 +49,19 @@ int store_settle(const char *dir, struct err *err);
 
 /* A database in memory, for fuzzing: read-only, `data` is copied. */
 int store_open_image(const void *data, size_t size_bytes, struct store **ret_store, struct err *err);
+
+/* write.c: a statement without rows, ready to be used again; the columns of a record; a run's row, whose id is returned
+ * (or -errno). */
+int store_step_once(struct store *store, sqlite3_stmt *stmt, const char *doing, struct err *err);
+struct run_column;
+void store_bind_columns(sqlite3_stmt *stmt, int first, const struct run_column *columns, const void *record);
+int64_t store_write_run(struct store *store, const struct run_record *run, uint32_t sample_count, struct err *err);
+
+/* read.c: a column into its member. */
+void store_column_into(sqlite3_stmt *stmt, int column, const struct run_column *c, void *record);
+
+/* transit.c: what schema 1 lacks. */
+int store_upgrade(struct store *store, struct err *err);
 
 int64_t store_utc_ns(void);
 

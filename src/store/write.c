@@ -13,7 +13,7 @@ enum store_turn store_turn_state(const struct store *store, uint32_t position)
 }
 
 /* Step a statement that returns no rows, ready to be used again. */
-static int step_once(struct store *s, sqlite3_stmt *stmt, const char *doing, struct err *err)
+int store_step_once(struct store *s, sqlite3_stmt *stmt, const char *doing, struct err *err)
 {
 	int r = sqlite3_step(stmt) == SQLITE_DONE ? 0 : store_fail(s, err, doing);
 
@@ -37,7 +37,7 @@ int store_put_event(struct store *s, const char *kind, const char *message, stru
 	sqlite3_bind_int64(stmt, 2, store_utc_ns());
 	sqlite3_bind_text(stmt, 3, kind, -1, SQLITE_STATIC);
 	sqlite3_bind_text(stmt, 4, message, -1, SQLITE_STATIC);
-	r = step_once(s, stmt, "writing an event", err);
+	r = store_step_once(s, stmt, "writing an event", err);
 	sqlite3_finalize(stmt);
 	return r;
 }
@@ -77,7 +77,7 @@ static int write_fact(struct store *s, const char *name, const char *value, stru
 		return r;
 	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
 	sqlite3_bind_text(stmt, 2, value, -1, SQLITE_STATIC);
-	r = step_once(s, stmt, "writing a fact", err);
+	r = store_step_once(s, stmt, "writing a fact", err);
 	sqlite3_finalize(stmt);
 	return r;
 }
@@ -148,7 +148,7 @@ int store_begin_restart(struct store *s, uint32_t position, struct err *err)
 	if (r == 0) {
 		sqlite3_bind_int64(stmt, 1, position);
 		sqlite3_bind_int64(stmt, 2, store_utc_ns());
-		r = step_once(s, stmt, "beginning a restart", err);
+		r = store_step_once(s, stmt, "beginning a restart", err);
 		s->restart_id = sqlite3_last_insert_rowid(s->db);
 	}
 	sqlite3_finalize(stmt);
@@ -157,10 +157,10 @@ int store_begin_restart(struct store *s, uint32_t position, struct err *err)
 	return r;
 }
 
-static void bind_record(sqlite3_stmt *stmt, int first, const struct run_record *run)
+void store_bind_columns(sqlite3_stmt *stmt, int first, const struct run_column *columns, const void *record)
 {
-	for (const struct run_column *c = run_columns; c->name; c++, first++) {
-		const char *field = (const char *)run + c->offset;
+	for (const struct run_column *c = columns; c->name; c++, first++) {
+		const char *field = (const char *)record + c->offset;
 
 		switch (c->type) {
 		case COLUMN_I32:
@@ -214,21 +214,31 @@ static void bind_pair(sqlite3_stmt *stmt, const struct pair *p)
 	sqlite3_bind_int64(stmt, 13, p->burst_path | p->burst_bypass << 8);
 }
 
-static int write_run(struct store *s, const struct run_record *run, const struct pair *pairs, uint32_t pair_count,
-		     struct err *err)
+int64_t store_write_run(struct store *s, const struct run_record *run, uint32_t sample_count, struct err *err)
 {
-	int r = 0;
+	int r = store_prepare(s, s->insert_run ? NULL : schema_insert_run_sql(&s->arena), &s->insert_run, err);
 
-	sqlite3_bind_int64(s->insert_run, 1, s->restart_id);
-	sqlite3_bind_int64(s->insert_run, 2, pair_count);
-	bind_record(s->insert_run, 3, run);
-	r = step_once(s, s->insert_run, "writing a run", err);
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(s->insert_pair, 1, sqlite3_last_insert_rowid(s->db));
+	sqlite3_bind_int64(s->insert_run, 1, s->restart_id);
+	sqlite3_bind_int64(s->insert_run, 2, sample_count);
+	store_bind_columns(s->insert_run, 3, run_columns, run);
+	r = store_step_once(s, s->insert_run, "writing a run", err);
+	return r < 0 ? r : sqlite3_last_insert_rowid(s->db);
+}
+
+static int write_pairs(struct store *s, int64_t run_id, const struct pair *pairs, uint32_t pair_count, struct err *err)
+{
+	int r = store_prepare(
+		s, "INSERT INTO pair (" SCHEMA_PAIR_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		&s->insert_pair, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(s->insert_pair, 1, run_id);
 	for (uint32_t i = 0; r == 0 && i < pair_count; i++) {
 		bind_pair(s->insert_pair, &pairs[i]);
-		r = step_once(s, s->insert_pair, "writing samples", err);
+		r = store_step_once(s, s->insert_pair, "writing samples", err);
 	}
 	return r;
 }
@@ -236,16 +246,12 @@ static int write_run(struct store *s, const struct run_record *run, const struct
 int store_put_run(struct store *s, const struct run_record *run, const struct pair *pairs, uint32_t pair_count,
 		  struct err *err)
 {
+	int64_t run_id;
 	int r;
 
 	TARE_ASSERT(s->writer && s->in_restart);
-	r = store_prepare(s, s->insert_run ? NULL : schema_insert_run_sql(&s->arena), &s->insert_run, err);
-	if (r == 0)
-		r = store_prepare(
-			s, "INSERT INTO pair (" SCHEMA_PAIR_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			&s->insert_pair, err);
-	if (r == 0)
-		r = write_run(s, run, pairs, pair_count, err);
+	run_id = store_write_run(s, run, pair_count, err);
+	r = run_id < 0 ? (int)run_id : write_pairs(s, run_id, pairs, pair_count, err);
 	if (r < 0)
 		store_abandon_restart(s);
 	return r;
@@ -264,7 +270,7 @@ int store_commit_restart(struct store *s, const char *target_facts, const char *
 		sqlite3_bind_text(stmt, 2, target_facts, -1, SQLITE_STATIC);
 		sqlite3_bind_text(stmt, 3, failure, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(stmt, 4, s->restart_id);
-		r = step_once(s, stmt, "finishing a restart", err);
+		r = store_step_once(s, stmt, "finishing a restart", err);
 	}
 	sqlite3_finalize(stmt);
 	if (r == 0)

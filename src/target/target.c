@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#include "target/bmv2.h"
 #include "target/card.h"
 #include "target/pipeline.h"
 
 const struct target_ops *const target_kinds[] = {
 	&target_card,
 	&target_pipeline,
+	&target_bmv2,
 	NULL,
 };
 

@@ -10,12 +10,15 @@
 #include "io/io.h"
 
 /*
- * What is measured. A target of a differential plan has three ports: probes go
- * into `in`; each comes out twice, of `path` through the program and of `bypass`
- * around it. A target that lives in this process works when its `poll` is
- * called: by a thread on a core of its own, or (one core) by the receiver's loop.
+ * What is measured, in one of two shapes. A target with ports (differential
+ * plans) has three: probes go into `in`; each comes out twice, of `path` through
+ * the program and of `bypass` around it. If it lives in this process it works when
+ * its `poll` is called: by a thread on a core of its own, or (one core) by the
+ * receiver's loop. A target with a line (transit plans) is one or more switches,
+ * processes of their own, between two hosts in the kernel's network; see docs/adr.
  */
 struct target;
+struct lab_line;
 
 struct target_setup {
 	const struct settings *settings; /* of the kind's table */
@@ -33,6 +36,15 @@ struct target_ports {
 	struct io_port *bypass; /* and here */
 };
 
+/* What a target with a line offers. Borrowed, until close. */
+struct target_line {
+	const struct lab_line *line;
+	uint8_t destination_mac[6];             /* of frames that host a sends so that they come to host b */
+	uint32_t source_ipv4, destination_ipv4; /* host order; no kernel answers for the destination */
+	int ended_fd;                           /* readable once a switch has ended; -1: none */
+	const char *switch_words;               /* what was started: "simple_switch_grpc 1.15.0" */
+};
+
 struct target_ops {
 	const char *kind;
 	const char *summary;            /* one line, for help and doctor */
@@ -45,7 +57,10 @@ struct target_ops {
 	int (*check)(const struct target_setup *setup, struct err *err);
 	/* A restart: everything anew, program loaded, ready for probes. */
 	int (*open)(const struct target_setup *setup, struct target **ret_target, struct err *err);
-	void (*ports)(struct target *target, struct target_ports *ret_ports);
+	void (*ports)(struct target *target, struct target_ports *ret_ports); /* NULL: it has a line */
+	void (*line)(struct target *target, struct target_line *ret_line);    /* NULL: it has ports */
+	/* Has it come through? 0, or what ended or vanished, with the last lines of its log. Optional. */
+	int (*check_alive)(struct target *target, struct err *err);
 	/* Before each run: forget the records of the last one. Optional. */
 	void (*begin_run)(struct target *target, uint32_t run);
 	/* A bounded piece of work; returns frames moved. NULL: works on its own. Measured loop: no calls, no locks. */

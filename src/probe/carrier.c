@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/carrier.h"
+
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lab/topology.h"
+#include "packet/frame.h"
+#include "probe/tap.h"
+
+enum {
+	BURST = 32,
+	SLEEP_LEAST_NS = 50000, /* frames due within it leave together: a timer is no finer */
+	FCS_BYTES = 4,
+};
+
+struct carrier {
+	struct carrier_config config;
+	uint8_t frame[FRAME_MAX_BYTES];
+	int fd;
+	struct tap receiver;
+	uint64_t received;
+	pthread_t thread;
+	bool running;
+	atomic_bool stop;
+	atomic_ullong sent, refused;
+};
+
+static int64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void sleep_until(int64_t at_ns)
+{
+	const struct timespec at = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+static void send_some(struct carrier *c, uint64_t count)
+{
+	struct iovec part = { c->frame, c->config.frame_bytes };
+	struct mmsghdr messages[BURST];
+
+	for (unsigned i = 0; i < BURST; i++)
+		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+	while (count > 0) {
+		unsigned n = count < BURST ? (unsigned)count : BURST;
+		int took = sendmmsg(c->fd, messages, n, 0);
+
+		/* What is not taken now is given up: the schedule goes on. */
+		atomic_fetch_add_explicit(&c->sent, took > 0 ? (unsigned)took : 0, memory_order_relaxed);
+		atomic_fetch_add_explicit(&c->refused, n - (took > 0 ? (unsigned)took : 0), memory_order_relaxed);
+		count -= n;
+	}
+}
+
+/* Frame i is due at start + i * period, in fixed point: the rate does not drift. */
+static void *send_all(void *context)
+{
+	struct carrier *c = context;
+	const double period_ns = (c->config.frame_bytes + FCS_BYTES) * 8e9 / (double)c->config.rate_bps;
+	int64_t start_ns = monotonic_ns();
+	uint64_t next = 0;
+
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	while (!atomic_load_explicit(&c->stop, memory_order_relaxed)) {
+		int64_t now_ns = monotonic_ns();
+		uint64_t due = (uint64_t)((double)(now_ns - start_ns) / period_ns) + 1;
+		int64_t at_ns;
+
+		if (due > next) {
+			send_some(c, due - next);
+			next = due;
+		}
+		at_ns = start_ns + (int64_t)((double)next * period_ns);
+		now_ns = monotonic_ns();
+		sleep_until(at_ns > now_ns + SLEEP_LEAST_NS ? at_ns : now_ns + SLEEP_LEAST_NS);
+	}
+	return NULL;
+}
+
+static int open_sender(struct carrier *c, struct err *err)
+{
+	const struct target_line *line = c->config.line;
+	const struct link_end *at = &line->line->a.port;
+	const struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_ifindex = (int)at->index };
+	struct frame_template t;
+	int rc;
+
+	frame_template_default(&t, FRAME_KIND_UDP4, c->config.frame_bytes);
+	memcpy(t.destination, line->destination_mac, 6);
+	memcpy(t.source, at->mac, 6);
+	t.ipv4_source = line->source_ipv4;
+	t.ipv4_destination = line->destination_ipv4;
+	t.port_destination = CARRIER_PORT;
+	rc = frame_build(&t, c->frame, err);
+	if (rc < 0)
+		return rc;
+	c->fd = netns_socket(at->netns, AF_PACKET, SOCK_RAW, 0, err);
+	if (c->fd < 0)
+		return c->fd;
+	return bind(c->fd, (const struct sockaddr *)&address, sizeof(address)) < 0
+		       ? err_set(err, ERR_HOST, errno, "cannot send at %s: %s", at->name, strerror(errno))
+		       : 0;
+}
+
+static int start_thread(struct carrier *c, struct err *err)
+{
+	pthread_attr_t attributes;
+	cpu_set_t cpus;
+	int rc;
+
+	pthread_attr_init(&attributes);
+	if (c->config.cpu >= 0) {
+		CPU_ZERO(&cpus);
+		CPU_SET(c->config.cpu, &cpus);
+		pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
+	}
+	rc = pthread_create(&c->thread, &attributes, send_all, c);
+	pthread_attr_destroy(&attributes);
+	c->running = rc == 0;
+	return rc ? err_set(err, ERR_HOST, rc, "cannot start the carrier: %s", strerror(rc)) : 0;
+}
+
+int carrier_start(const struct carrier_config *config, struct carrier **ret, struct err *err)
+{
+	struct carrier *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	c->config = *config;
+	c->fd = -1;
+	c->receiver = TAP_NONE;
+	rc = tap_open(&config->line->line->b.port, TAP_IN, TAP_CARRIER, &c->receiver, err);
+	if (rc == 0)
+		rc = open_sender(c, err);
+	if (rc == 0)
+		rc = start_thread(c, err);
+	if (rc < 0) {
+		carrier_stop(c);
+		return rc;
+	}
+	*ret = c;
+	return 0;
+}
+
+void carrier_stop(struct carrier *c)
+{
+	if (!c)
+		return;
+	atomic_store_explicit(&c->stop, true, memory_order_relaxed);
+	if (c->running)
+		pthread_join(c->thread, NULL);
+	if (c->fd >= 0)
+		close(c->fd);
+	tap_close(&c->receiver);
+	free(c);
+}
+
+int carrier_counts(struct carrier *c, struct carrier_counts *ret, struct err *err)
+{
+	uint64_t seen, dropped;
+	int rc = tap_counts(&c->receiver, &seen, &dropped, err);
+
+	if (rc < 0)
+		return rc;
+	c->received += seen;
+	*ret = (struct carrier_counts){
+		.at_ns = monotonic_ns(),
+		.sent = atomic_load_explicit(&c->sent, memory_order_relaxed),
+		.refused = atomic_load_explicit(&c->refused, memory_order_relaxed),
+		.received = c->received,
+	};
+	return 0;
+}
+
+double carrier_bps(uint64_t frames, uint32_t frame_bytes, int64_t elapsed_ns)
+{
+	return elapsed_ns > 0 ? (double)frames * (frame_bytes + FCS_BYTES) * 8e9 / (double)elapsed_ns : 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/transit_settings.h"
+
+const struct setting transit_settings[] = {
+	{ .name = "count",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_COUNT,
+	  .fallback = "1000",
+	  .least = 1,
+	  .most = 10000000,
+	  .help = "probes in a run" },
+	{ .name = "interval",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_TIME,
+	  .fallback = "60ms",
+	  .least = 10000,
+	  .most = 60000000000,
+	  .help = "between probes, on an absolute schedule" },
+	{ .name = "size",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_SIZE,
+	  .fallback = "256B",
+	  .least = TRANSIT_FRAME_LEAST,
+	  .most = TRANSIT_FRAME_MOST,
+	  .help = "frame of a probe, without its checksum (FCS)" },
+	{ .name = "carrier",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_BITRATE,
+	  .fallback = "0",
+	  .most = 100000000000,
+	  .help = "UDP traffic beside the probes, rate of whole frames; 0: none (cold)" },
+	{ .name = "carrier_size",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_SIZE,
+	  .fallback = "1500B",
+	  .least = 60,
+	  .most = TRANSIT_FRAME_MOST,
+	  .help = "frame of the carrier, without its checksum" },
+	{ .name = "deadline",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_TIME,
+	  .fallback = "1s",
+	  .least = 1000,
+	  .most = 60000000000,
+	  .help = "a probe that arrives later than this is late" },
+	{ .name = "drift",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_SHARE,
+	  .fallback = "0",
+	  .most = 1000,
+	  .help = "most that the switch's clock drifts against the host's; 0: they are one clock" },
+	{ .name = NULL },
+};
+
+void transit_settings_check(const struct settings *s,
+			    void (*problem)(void *context, const char *setting, const char *message), void *context)
+{
+	int64_t carrier_bps = settings_number(s, "carrier");
+
+	if (carrier_bps > 0 && carrier_bps < 1000)
+		problem(context, "carrier", "less than a frame in a second; expected 0, or 1kbps and more");
+	if (carrier_bps == 0 && settings_get(s, "carrier_size")->set && !settings_get(s, "carrier")->set)
+		problem(context, "carrier_size", "there is no carrier; leave it out, or set carrier");
+}
+
+int transit_outline(const struct settings *probes, const char *directory, struct stream_outline *ret, struct err *err)
+{
+	(void)directory;
+	(void)err;
+	*ret = (struct stream_outline){
+		.probe_count = (uint32_t)settings_number(probes, "count"),
+		.frame_count = (uint32_t)settings_number(probes, "count"),
+		.longest_bytes = (uint32_t)settings_number(probes, "size"),
+		.send_ns = settings_number(probes, "count") * settings_number(probes, "interval"),
+	};
+	if (settings_number(probes, "carrier") > 0 && settings_number(probes, "carrier_size") > ret->longest_bytes)
+		ret->longest_bytes = (uint32_t)settings_number(probes, "carrier_size");
+	return 0;
+}
+
+const char *transit_regime(int64_t carrier_bps, int64_t interval_ns)
+{
+	return carrier_bps > 0 ? "warm" : interval_ns >= TRANSIT_COLD_NS ? "cold" : "dense";
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARE_TARGET_BMV2_PRIVATE_H
+#define TARE_TARGET_BMV2_PRIVATE_H
+
+#include <limits.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* Which program a plan's `switch:` means, on this host. */
+struct switch_binary {
+	char path[PATH_MAX];
+	char version[96]; /* the first line it answers --version with; "" */
+};
+
+/*
+ * `wanted`: "auto" (simple_switch_grpc where it is in PATH, else tare-switch), one of the two, or a path. tare-switch is
+ * looked for beside this program, in its build tree, then in PATH. Not there: ERR_HOST, -ENOENT, and where it was looked for.
+ */
+int switch_binary_find(const char *wanted, struct switch_binary *ret, struct err *err);
+
+/* Starts it with --version; what it does not answer stays "". */
+void switch_binary_ask_version(struct switch_binary *b);
+
+/* Words of a line, separated by blanks. Returns how many; more than `most`: -E2BIG. */
+int words_split(char *line, const char **ret_words, int most);
+
+#endif
