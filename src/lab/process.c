@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -88,6 +89,7 @@ static _Noreturn void child_run(const struct process_options *o, char **environm
 		signal(s, SIG_DFL);
 	sched_setscheduler(0, SCHED_OTHER, &normal);
 	dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+	close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC); /* whatever a library left open */
 	if (dup2(log_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0 &&
 	    (!o->netns || setns(o->netns->fd, CLONE_NEWNET) == 0) && (!o->directory || chdir(o->directory) == 0) &&
 	    (!o->cpus || sched_setaffinity(0, sizeof(*o->cpus), o->cpus) == 0))
@@ -280,6 +282,12 @@ int process_wait_ready(struct process *p, process_answers_fn *answers, void *con
 		end_wait(p, pause_ms < left_ms ? pause_ms : left_ms);
 		pause_ms = pause_ms * 2 < ASK_MOST_MS ? pause_ms * 2 : ASK_MOST_MS;
 	}
+}
+
+void process_ask_to_end(struct process *p)
+{
+	if (p && p->pid > 0 && !has_ended(p))
+		kill(-p->pid, SIGTERM);
 }
 
 bool process_stop(struct process *p, int64_t grace_ms)

@@ -54,6 +54,9 @@ int process_fd(const struct process *p); /* readable once it ended: for poll() *
 /* The last `lines` lines of its output, as much as fits. Returns buf. */
 const char *process_last_lines(struct process *p, unsigned lines, char *buf, size_t size_bytes);
 
+/* SIGTERM to its group, no waiting: before process_stop, where several are to end at the same time. NULL is fine. */
+void process_ask_to_end(struct process *p);
+
 /*
  * SIGTERM to its group, after grace_ms SIGKILL, and all memory of it is freed.
  * False: it had to be killed, or had died before. NULL: true.

@@ -155,6 +155,8 @@ void lab_line_close(struct lab_line *line)
 {
 	if (!line)
 		return;
+	for (uint32_t i = 0; i < line->switch_count; i++)
+		process_ask_to_end(line->switches[i].process);
 	for (uint32_t i = 0; i < line->switch_count; i++) {
 		process_stop(line->switches[i].process, GRACE_MS);
 		line->switches[i].process = NULL;

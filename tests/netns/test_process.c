@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -221,6 +222,26 @@ static void runs_where_it_was_told(void **state)
 	netns_destroy(&ns);
 }
 
+static void inherits_no_descriptor(void **state)
+{
+	int fd = fcntl(STDERR_FILENO, F_DUPFD, 50); /* it would stay open on exec */
+	struct process *p =
+		start("for f in /proc/self/fd/*; do echo -n \"${f##*/} \"; done; echo; echo ready; exec sleep 1000");
+	struct err err = { 0 };
+	char lines[128], number[16];
+
+	(void)state;
+	assert_int_equal(process_wait_ready(p, says_ready, p, 10000, &err), 0);
+	snprintf(number, sizeof(number), " %d ", fd);
+	assert_null(strstr(process_last_lines(p, 2, lines, sizeof(lines)), number));
+	assert_non_null(strstr(lines, "0 1 2 "));
+	process_ask_to_end(p);
+	assert_int_equal(poll(&(struct pollfd){ .fd = process_fd(p), .events = POLLIN }, 1, 10000), 1);
+	assert_false(process_stop(p, 5000)); /* as it had ended before */
+	process_ask_to_end(NULL);
+	close(fd);
+}
+
 /* The parent is killed outright: what it started must not stay. */
 static void nothing_outlives_a_killed_parent(void **state)
 {
@@ -258,6 +279,7 @@ int main(void)
 		cmocka_unit_test(deaf_one_is_killed_with_its_offspring),
 		cmocka_unit_test(offspring_of_a_dead_one_is_killed),
 		cmocka_unit_test(runs_where_it_was_told),
+		cmocka_unit_test(inherits_no_descriptor),
 		cmocka_unit_test(nothing_outlives_a_killed_parent),
 	};
 
