@@ -209,14 +209,21 @@ static void put_end(struct campaign *c, int r, const struct err *why)
 	(void)store_put_event(c->store, r == -EINTR ? "interrupted" : r < 0 ? "stopped" : "finished", text, NULL);
 }
 
+static const atomic_bool never;
+
+static struct measure_setup setup_of(const struct plan *plan, const struct campaign_options *options)
+{
+	return (struct measure_setup){
+		.plan = plan,
+		.faults = options->faults,
+		.allow_unstable_tsc = options->allow_unstable_tsc,
+		.interrupted = options->interrupted ? options->interrupted : &never,
+	};
+}
+
 static int begin(struct campaign *c, struct err *err)
 {
-	const struct measure_setup setup = {
-		.plan = c->plan,
-		.faults = c->options->faults,
-		.allow_unstable_tsc = c->options->allow_unstable_tsc,
-		.interrupted = c->interrupted,
-	};
+	const struct measure_setup setup = setup_of(c->plan, c->options);
 	bool resumed = c->counts.done + c->counts.failed > 0;
 	char text[96];
 	int r;
@@ -230,10 +237,25 @@ static int begin(struct campaign *c, struct err *err)
 	return r < 0 ? r : c->ops->begin(&setup, c->store, &c->measuring, err);
 }
 
+static int cannot_run(const struct plan *plan, struct err *err)
+{
+	return err_set(err, ERR_USAGE, ENOTSUP, "%s: measure: %s: this tare cannot run it yet", plan->path,
+		       measure_name(plan->measure));
+}
+
+int campaign_check(const struct plan *plan, const struct campaign_options *options, struct err *err)
+{
+	const struct measure_ops *ops = options->ops ? options->ops : measure_find_ops(plan->measure);
+	const struct measure_setup setup = setup_of(plan, options);
+
+	if (!ops)
+		return cannot_run(plan, err);
+	return ops->check ? ops->check(&setup, err) : 0;
+}
+
 int campaign_run(const struct plan *plan, struct store *store, const struct campaign_options *options,
 		 struct campaign_counts *ret_counts, struct err *err)
 {
-	static const atomic_bool never;
 	struct campaign c = {
 		.plan = plan,
 		.store = store,
@@ -247,8 +269,7 @@ int campaign_run(const struct plan *plan, struct store *store, const struct camp
 
 	count_what_is_there(&c);
 	if (!c.ops) {
-		r = err_set(&why, ERR_USAGE, ENOTSUP, "%s: measure: %s: this tare cannot run it yet", plan->path,
-			    measure_name(plan->measure));
+		r = cannot_run(plan, &why);
 	} else if (c.left > 0) {
 		r = begin(&c, &why);
 		report_step(&c, CAMPAIGN_BEGINS, NULL, 0, NULL);

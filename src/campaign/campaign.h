@@ -60,6 +60,12 @@ struct campaign_options {
 };
 
 /*
+ * Before the store is opened: can this host run the plan at all? What it lacks is
+ * an ERR_HOST here, said once, not a failure of every restart. 0: it can.
+ */
+int campaign_check(const struct plan *plan, const struct campaign_options *options, struct err *err);
+
+/*
  * 0: every turn has run (ret->failed says whether well). -EINTR, ERR_INTERRUPTED:
  * the flag was raised; the restart in flight is gone, all before it is in the
  * store, and the same call resumes. Else the store failed, the measure could not

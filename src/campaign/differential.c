@@ -8,6 +8,7 @@
 
 #include "campaign/measure.h"
 #include "clock/tsc.h"
+#include "probe/cores.h"
 #include "probe/differential.h"
 #include "probe/differential_stream.h"
 
@@ -47,6 +48,38 @@ static int put_tsc_facts(const struct measuring *m, struct store *store, struct 
 	return store_put_facts(store, facts, 4, err);
 }
 
+/* A cell that asks for more cores than there are would fail in each of its restarts. */
+static int check_cores(const struct plan *plan, struct err *err)
+{
+	struct differential_config config;
+	struct cell_setup cell;
+	struct cores cores;
+	struct arena arena;
+	int r = 0;
+
+	arena_init(&arena, 0);
+	for (uint32_t i = 0; r == 0 && i < plan->cell_count; i++) {
+		if (plan_cell_setup(plan, &plan->cells[i], &arena, &cell) < 0) {
+			r = err_set(err, ERR_HOST, ENOMEM, "out of memory");
+			break;
+		}
+		differential_config_init(&config);
+		differential_config_from(&config, &cell.probes);
+		r = cores_choose(config.cores, &cores, err);
+	}
+	arena_release(&arena);
+	return r;
+}
+
+static int check(const struct measure_setup *setup, struct err *err)
+{
+	int r = setup->plan->target->probe ? setup->plan->target->probe(err) : 0;
+
+	if (r == 0)
+		r = tsc_check(setup->allow_unstable_tsc, err);
+	return r == 0 ? check_cores(setup->plan, err) : r;
+}
+
 static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
 {
 	struct measuring *m = calloc(1, sizeof(*m));
@@ -58,7 +91,7 @@ static int begin(const struct measure_setup *setup, struct store *store, struct 
 	m->faults = setup->faults;
 	m->interrupted = setup->interrupted;
 	arena_init(&m->arena, 0);
-	r = setup->plan->target->probe ? setup->plan->target->probe(err) : 0;
+	r = check(setup, err);
 	if (r == 0)
 		r = tsc_calibrate(&m->tsc, CALIBRATION_NS, setup->allow_unstable_tsc, err);
 	if (r == 0)
@@ -169,6 +202,7 @@ static void end(struct measuring *m)
 
 const struct measure_ops measure_differential = {
 	.measure = MEASURE_DIFFERENTIAL,
+	.check = check,
 	.begin = begin,
 	.open = open_restart,
 	.run = run,

@@ -24,14 +24,16 @@ struct differential_faults;
 
 struct measure_setup {
 	const struct plan *plan;
-	const struct differential_faults
-		*faults; /* what to spoil in every cell but the tare, for checks; NULL: nothing */
+	/* What to spoil in every cell but the tare, for checks; NULL: nothing. */
+	const struct differential_faults *faults;
 	bool allow_unstable_tsc;
 	const atomic_bool *interrupted; /* never NULL */
 };
 
 struct measure_ops {
 	enum measure measure;
+	/* Has this host what the plan asks for (cores, clock, the target's own needs)? Before there is a store. NULL: yes. */
+	int (*check)(const struct measure_setup *setup, struct err *err);
 	/* Once, before the first restart: clocks, buffers. Puts what it found out into the store as facts. */
 	int (*begin)(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err);
 	/* A restart of a cell: everything anew, to the end of the warm-up. `seed` is this restart's own. */

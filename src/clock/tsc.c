@@ -187,20 +187,28 @@ bool tsc_is_invariant(const char **ret_reason)
 	return reason == NULL;
 }
 
+int tsc_check(bool allow_unstable, struct err *err)
+{
+	const char *reason;
+
+	if (tsc_is_invariant(&reason) || allow_unstable)
+		return 0;
+	return err_set(err, ERR_HOST, ENOTSUP,
+		       "the TSC is not invariant (%s): its ticks are no unit of time; run with --allow-unstable-tsc to "
+		       "measure nevertheless",
+		       reason);
+}
+
 int tsc_calibrate(struct tsc *ret, int64_t span_ns, bool allow_unstable, struct err *err)
 {
 	struct tsc_mark marks[MARKS];
 	struct timespec pause;
 	struct tsc tsc = { 0 };
-	const char *reason;
-	int dropped;
+	int dropped, r = tsc_check(allow_unstable, err);
 
-	tsc.invariant = tsc_is_invariant(&reason);
-	if (!tsc.invariant && !allow_unstable)
-		return err_set(err, ERR_HOST, ENOTSUP,
-			       "the TSC is not invariant (%s): its ticks are no unit of time; run with "
-			       "--allow-unstable-tsc to measure nevertheless",
-			       reason);
+	if (r < 0)
+		return r;
+	tsc.invariant = tsc_is_invariant(NULL);
 	if (span_ns < 1000000)
 		span_ns = 1000000;
 	pause = (struct timespec){ .tv_sec = span_ns / 2 / 1000000000, .tv_nsec = span_ns / 2 % 1000000000 };

@@ -88,4 +88,7 @@ double tsc_quantum_of(const uint64_t *readings, unsigned count);
 /* CPUID leaf 0x80000007 and the kernel's clock source list. `ret_reason` (may be NULL) gets why not, static text. */
 bool tsc_is_invariant(const char **ret_reason);
 
+/* ERR_HOST where it is not, unless `allow_unstable`. */
+int tsc_check(bool allow_unstable, struct err *err);
+
 #endif

@@ -57,6 +57,13 @@ static int fake_begin(const struct measure_setup *setup, struct store *store, st
 	return store_put_facts(store, &fact, 1, err);
 }
 
+/* As the flag has it, to show that options reach it. */
+static int fake_check(const struct measure_setup *setup, struct err *err)
+{
+	assert_non_null(setup->interrupted);
+	return setup->allow_unstable_tsc ? err_set(err, ERR_HOST, ENODEV, "no clock") : 0;
+}
+
 static int fake_open(struct measuring *m, const struct turn *turn, uint64_t seed, struct err *err)
 {
 	unsigned n = fake.opened++;
@@ -412,6 +419,26 @@ static void begin_that_fails_ends_it(void **state)
 	assert_string_equal(fake.calls, "be");
 }
 
+/* What the host lacks is asked of the measure before there is a store, and nothing of it begins. */
+static void host_is_checked_before(void **state)
+{
+	struct measure_ops ops = fake_ops;
+	struct plan *plan = fake_plan("text", BLOCKS);
+	struct campaign_options o = options();
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(campaign_check(plan, &o, &err), 0); /* a measure may have nothing to check */
+	ops.check = fake_check;
+	o.ops = &ops;
+	assert_int_equal(campaign_check(plan, &o, &err), 0);
+	o.allow_unstable_tsc = true;
+	assert_int_equal(campaign_check(plan, &o, &err), -ENODEV);
+	assert_int_equal(err.kind, ERR_HOST);
+	assert_string_equal(err.message, "no clock");
+	assert_int_equal(fake.call_count, 0);
+}
+
 /* With defaults, and without what is not set. */
 static void settings_that_hold_are_stored(void **state)
 {
@@ -475,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(flag_between_restarts_stops_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(store_that_fails_ends_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(begin_that_fails_ends_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(host_is_checked_before, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_that_hold_are_stored, setup, teardown),
 		cmocka_unit_test_setup_teardown(measure_that_is_not_there_is_refused, setup, teardown),
 	};
