@@ -310,8 +310,15 @@ static double packet_reach(const struct result *r)
 		const struct cell_result *c = &r->cells[i];
 		double *away = c->packet_count ? malloc(c->packet_count * sizeof(*away)) : NULL;
 
-		for (uint32_t k = 0; away && k < c->packet_count; k++)
-			away[k] = isfinite(c->packet_ns[k]) ? fabs(c->packet_ns[k]) : 0;
+		/* without memory: so far that all are inside */
+		for (uint32_t k = 0; k < c->packet_count; k++) {
+			double ns = isfinite(c->packet_ns[k]) ? fabs(c->packet_ns[k]) : 0;
+
+			if (away)
+				away[k] = ns;
+			else
+				reach = fmax(reach, fmax(1, ns));
+		}
 		if (away) {
 			qsort(away, c->packet_count, sizeof(*away), ascending);
 			reach = fmax(reach, fmax(1, away[(size_t)(0.99 * (c->packet_count - 1))]));

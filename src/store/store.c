@@ -406,8 +406,11 @@ int store_open_write(const char *dir, const struct plan *plan, struct store **re
 	if (r < 0)
 		return r;
 	s = store_alloc(dir);
-	if (!s)
+	if (!s) {
+		if (made)
+			rmdir(dir);
 		return err_set(err, ERR_HOST, ENOMEM, "%s: out of memory", dir);
+	}
 	s->writer = true;
 	r = dir_lock_take(&s->lock, dir, err);
 	if (r == 0 && access(s->path, F_OK) != 0)

@@ -8,30 +8,8 @@
 
 #include <cmocka.h>
 
+#include "failing_memory.h"
 #include "plan_fake.h"
-
-/* Linked with --wrap: the nth allocation of the code under test fails, and only that one. libyaml has its own. */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-
-static long countdown; /* 0: never */
-
-static bool fails(void)
-{
-	return countdown > 0 && --countdown == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __real_calloc(count, size);
-}
 
 /* Fails one allocation after the other until none is left to fail. Returns how many did. */
 static long run(const char *text, int expected)

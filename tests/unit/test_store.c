@@ -654,7 +654,9 @@ static void killed_at_any_moment(void **state)
 	(void)state;
 	rng_init(&rng, 42);
 	for (int kill_number = 0; kill_number < 60; kill_number++) {
-		struct timespec wait = { .tv_nsec = (long)rng_below(&rng, kill_number < 30 ? 4000000 : 30000000) };
+		/* the second half later, and on a slow machine ever later, until something was recorded */
+		long most_ns = kill_number < 30 ? 4000000 : before > 0 ? 30000000 : 30000000L << (kill_number - 30) / 6;
+		struct timespec wait = { .tv_nsec = (long)rng_below(&rng, (uint64_t)most_ns) };
 		pid_t pid = fork();
 		struct err err = { 0 };
 		struct store *s;
