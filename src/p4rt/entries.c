@@ -299,7 +299,7 @@ static int parse_ports(struct parser *p, char *text, struct p4rt_update *u)
 		return no_memory(p);
 	u->ports = ports;
 	for (char *one = strtok_r(text, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
-		int64_t port;
+		int64_t port = 0;
 		int rc = p4rt_number_parse(one, "port", 0, UINT32_MAX, &port, p->err);
 
 		if (rc < 0)
@@ -313,7 +313,7 @@ static int parse_ports(struct parser *p, char *text, struct p4rt_update *u)
 
 static int parse_multicast(struct parser *p, struct p4rt_update *u)
 {
-	int64_t group;
+	int64_t group = 0;
 	struct word *ports;
 	bool op_given;
 	int rc = parse_op(p, u, &op_given);
@@ -365,8 +365,10 @@ static int parse_text(struct parser *p, const char *text, size_t length, const c
 	const char *end = text + length;
 	unsigned number = 0;
 	char *line = malloc(LINE_LIMIT_BYTES);
-	int rc = line ? 0 : no_memory(p);
+	int rc = 0;
 
+	if (!line)
+		return no_memory(p);
 	while (rc == 0 && text < end) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		size_t n = (size_t)((stop ? stop : end) - text);

@@ -18,7 +18,7 @@ int file_read(const char *path, size_t limit_bytes, char **ret_bytes, size_t *re
 
 	if (!file)
 		return err_set(err, ERR_USAGE, errno, "%s: %s", path, strerror(errno));
-	while (rc == 0 && !feof(file)) {
+	do {
 		if (vec_grow((void **)&v.items, &v.capacity, v.count + STEP_BYTES + 1, 1) < 0) {
 			rc = err_set(err, ERR_HOST, ENOMEM, "%s: out of memory", path);
 			break;
@@ -30,7 +30,7 @@ int file_read(const char *path, size_t limit_bytes, char **ret_bytes, size_t *re
 				     strerror(errno ? errno : EIO));
 		else if (v.count > limit_bytes)
 			rc = err_set(err, ERR_USAGE, EFBIG, "%s: longer than %zu bytes", path, limit_bytes);
-	}
+	} while (rc == 0 && !feof(file));
 	fclose(file);
 	if (rc < 0) {
 		free(v.items);

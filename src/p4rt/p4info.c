@@ -88,8 +88,11 @@ static int make_actions(struct maker *m, const Info *in)
 	for (size_t i = 0; actions && i < in->n_actions; i++) {
 		const P4__Config__V1__Action *from = in->actions[i];
 		struct p4info_field *params = array(m, from->n_params, sizeof(*params));
-		int rc = params ? name_of(m, "action", from->preamble, &actions[i].is) : no_memory(m);
+		int rc;
 
+		if (!params)
+			return no_memory(m);
+		rc = name_of(m, "action", from->preamble, &actions[i].is);
 		for (size_t k = 0; rc == 0 && k < from->n_params; k++)
 			rc = field_of(m, &actions[i].is, from->params[k]->id, from->params[k]->name,
 				      from->params[k]->bitwidth, &params[k]);
@@ -209,9 +212,9 @@ static int object(struct maker *m, enum p4info_kind kind, const char *what, cons
 	return name_of(m, what, p, &to->is);
 }
 
-#define EACH(LIST, KIND, WHAT, ...)                                                                                    \
+#define EACH(TYPE, LIST, KIND, WHAT, ...)                                                                              \
 	for (size_t i = 0; rc == 0 && i < in->n_##LIST; i++) {                                                         \
-		__auto_type from = in->LIST[i];                                                                        \
+		const TYPE *from = in->LIST[i];                                                                        \
 		rc = object(m, KIND, WHAT, from->preamble, &(struct p4info_object){ __VA_ARGS__ });                    \
 	}
 
@@ -224,16 +227,19 @@ static int make_objects(struct maker *m, const Info *in)
 	m->info->objects = array(m, count, sizeof(*m->info->objects));
 	if (!m->info->objects)
 		return no_memory(m);
-	EACH(counters, P4INFO_COUNTER, "counter", .size = from->size,
+	EACH(P4__Config__V1__Counter, counters, P4INFO_COUNTER, "counter", .size = from->size,
 	     .unit = from->spec ? (uint32_t)from->spec->unit : 0)
-	EACH(direct_counters, P4INFO_DIRECT_COUNTER, "direct counter", .direct_table = from->direct_table_id,
+	EACH(P4__Config__V1__DirectCounter, direct_counters, P4INFO_DIRECT_COUNTER, "direct counter",
+	     .direct_table = from->direct_table_id, .unit = from->spec ? (uint32_t)from->spec->unit : 0)
+	EACH(P4__Config__V1__Meter, meters, P4INFO_METER, "meter", .size = from->size,
 	     .unit = from->spec ? (uint32_t)from->spec->unit : 0)
-	EACH(meters, P4INFO_METER, "meter", .size = from->size, .unit = from->spec ? (uint32_t)from->spec->unit : 0)
-	EACH(direct_meters, P4INFO_DIRECT_METER, "direct meter", .direct_table = from->direct_table_id,
-	     .unit = from->spec ? (uint32_t)from->spec->unit : 0)
-	EACH(registers, P4INFO_REGISTER, "register", .size = from->size, .bits = type_bits(from->type_spec))
-	EACH(action_profiles, P4INFO_ACTION_PROFILE, "action profile", .size = from->size)
-	EACH(digests, P4INFO_DIGEST, "digest", .size = 0)
+	EACH(P4__Config__V1__DirectMeter, direct_meters, P4INFO_DIRECT_METER, "direct meter",
+	     .direct_table = from->direct_table_id, .unit = from->spec ? (uint32_t)from->spec->unit : 0)
+	EACH(P4__Config__V1__Register, registers, P4INFO_REGISTER, "register", .size = from->size,
+	     .bits = type_bits(from->type_spec))
+	EACH(P4__Config__V1__ActionProfile, action_profiles, P4INFO_ACTION_PROFILE, "action profile",
+	     .size = from->size)
+	EACH(P4__Config__V1__Digest, digests, P4INFO_DIGEST, "digest", .size = 0)
 	return rc;
 }
 
@@ -247,8 +253,11 @@ static int make_headers(struct maker *m, const Info *in)
 	for (size_t i = 0; headers && i < count; i++) {
 		const P4__Config__V1__ControllerPacketMetadata *from = in->controller_packet_metadata[i];
 		struct p4info_field *fields = array(m, from->n_metadata, sizeof(*fields));
-		int rc = fields ? name_of(m, "packet header", from->preamble, &headers[i].is) : no_memory(m);
+		int rc;
 
+		if (!fields)
+			return no_memory(m);
+		rc = name_of(m, "packet header", from->preamble, &headers[i].is);
 		for (size_t k = 0; rc == 0 && k < from->n_metadata; k++)
 			rc = field_of(m, &headers[i].is, from->metadata[k]->id, from->metadata[k]->name,
 				      from->metadata[k]->bitwidth, &fields[k]);

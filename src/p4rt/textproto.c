@@ -268,19 +268,26 @@ static int integer(struct reader *r, const struct textproto_field *field)
 	return rc < 0 ? rc : put_varint(r, (uint64_t)value);
 }
 
+static bool is_one_of(const char *text, const char *const *names)
+{
+	while (*names && strcmp(*names, text) != 0)
+		names++;
+	return *names != NULL;
+}
+
 static int boolean(struct reader *r, const struct textproto_field *field)
 {
+	static const char *const yes[] = { "true", "True", "t", "1", NULL };
+	static const char *const no[] = { "false", "False", "f", "0", NULL };
 	char text[NAME_LIMIT];
 	int rc = word(r, text, "true or false");
-	bool yes =
-		rc == 0 && (!strcmp(text, "true") || !strcmp(text, "True") || !strcmp(text, "t") || !strcmp(text, "1"));
 
 	if (rc < 0)
 		return rc;
-	if (!yes && strcmp(text, "false") && strcmp(text, "False") && strcmp(text, "f") && strcmp(text, "0"))
+	if (!is_one_of(text, yes) && !is_one_of(text, no))
 		return bad(r, "%s: '%.64s' is neither true nor false", field->name, text);
 	rc = put_tag(r, field, WIRE_VARINT);
-	return rc < 0 ? rc : put_varint(r, yes);
+	return rc < 0 ? rc : put_varint(r, is_one_of(text, yes));
 }
 
 static int enumerator(struct reader *r, const struct textproto_field *field)

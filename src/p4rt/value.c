@@ -152,7 +152,7 @@ static int all_ones(const struct p4info_field *key, struct arena *arena, struct 
 static int parse_prefix(char *text, char *slash, const struct p4info_field *key, struct arena *arena,
 			struct p4rt_match *ret, struct err *err)
 {
-	int64_t length;
+	int64_t length = 0;
 	int rc;
 
 	*slash = '\0';

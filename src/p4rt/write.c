@@ -198,11 +198,14 @@ static long count_errors(struct wire_cursor c, size_t *ret_failures)
 /* A status of its own for each update, when the server told as many as there were. */
 static bool take_details(struct p4rt_job *job, const struct slot *slot, const uint8_t *details, size_t details_bytes)
 {
-	struct wire_cursor c = { details, details + details_bytes };
 	size_t failures, i = slot->first;
+	struct wire_cursor c;
 	struct wire_field f;
 
-	if (!details || count_errors(c, &failures) != (long)slot->count || failures == 0)
+	if (!details)
+		return false;
+	c = (struct wire_cursor){ details, details + details_bytes };
+	if (count_errors(c, &failures) != (long)slot->count || failures == 0)
 		return false;
 	while (wire_next(&c, &f) == 1) {
 		struct p4rt_bytes message;
