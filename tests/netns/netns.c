@@ -78,8 +78,10 @@ static void wait_running(const char *name)
 
 void netns_veth(const char *a, const char *b)
 {
+	static const char ipv6_off[] = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
+
 	/* no addresses of IPv6: nothing but what the test sends */
-	netns_run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 2>/dev/null || true");
+	netns_run("if [ -e %s ]; then echo 1 >%s; fi", ipv6_off, ipv6_off);
 	netns_run("ip link add %s type veth peer name %s", a, b);
 	netns_run("ip link set %s up && ip link set %s up", a, b);
 	wait_running(a);
