@@ -117,7 +117,6 @@ static int side_start(const struct bench *b, struct loop *loop, struct side *sid
 	struct p4rt_client_config config = { .device_id = 1, .address = side->child.address };
 	struct err err;
 
-	*side = (struct side){ 0 };
 	if (!switch_child_start(&side->child, b->path))
 		return -1;
 	if (p4rt_connect(loop, &config, 0, &side->client, &err) < 0 ||
@@ -165,7 +164,7 @@ static int measure(const struct bench *b, const struct mode *mode, struct loop *
 				    .window = mode->window,
 				    .batch = mode->batch,
 				    .records = b->records };
-	struct side side;
+	struct side side = { 0 };
 	size_t failed = 0;
 	struct err err = { 0 };
 	int rc = side_start(b, loop, &side);
