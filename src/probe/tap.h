@@ -16,11 +16,11 @@
 enum tap_side { TAP_IN, TAP_OUT }; /* what enters the interface; what leaves it */
 
 enum tap_what {
-	TAP_PROBES,  /* EtherType 0x88B5, or IPv4 with protocol 0xFD: the first TAP_SNAP_BYTES of each */
+	TAP_PROBES,  /* EtherType 0x88B5, or IPv4 with protocol 0xFD: whole */
 	TAP_CARRIER, /* UDP to CARRIER_PORT: counted, never read */
 };
 
-enum { TAP_SNAP_BYTES = 256 };
+enum { TAP_SNAP_BYTES = 2048 }; /* at most */
 
 struct tap {
 	int fd;

@@ -34,8 +34,8 @@ enum {
 	PRIME_STEP_NS = 20000000,
 	PRIME_LIMIT_NS = 1500000000,
 	SPARE_EVENTS = 1024,
-	SEQUENCE_AT = 46, /* Ethernet, IPv4, two stamps */
-	ID_AT = 50,
+	STAMPS_BYTES = 12,
+	SEQUENCE_BYTES = 4,
 };
 
 enum { SW_IN, SW_OUT, RX, TAPS };
@@ -53,6 +53,7 @@ struct state {
 	const struct transit_config *config;
 	struct collector at[TAPS];
 	uint8_t frame[FRAME_MAX_BYTES];
+	uint32_t sequence_at, id_at; /* in it, behind the headers and two stamps */
 	uint16_t tag;
 	int fd; /* sends at host a */
 	int done_fd;
@@ -149,8 +150,8 @@ static int drain(struct state *s, struct err *err)
 
 static int send_probe(struct state *s, uint32_t sequence, uint16_t tag)
 {
-	store_be32(s->frame + SEQUENCE_AT, sequence);
-	id_native_write(s->frame + ID_AT, sequence, tag);
+	store_be32(s->frame + s->sequence_at, sequence);
+	id_native_write(s->frame + s->id_at, sequence, tag);
 	return send(s->fd, s->frame, s->config->frame_bytes, 0) < 0 ? -errno : 0;
 }
 
@@ -209,7 +210,9 @@ static int open_sender(struct state *s, struct err *err)
 	struct frame_template t;
 	int rc;
 
-	frame_template_default(&t, FRAME_KIND_IPV4, s->config->frame_bytes);
+	frame_template_default(&t, line->ether_probes ? FRAME_KIND_ETHER : FRAME_KIND_IPV4, s->config->frame_bytes);
+	s->sequence_at = frame_template_headers(&t) + STAMPS_BYTES;
+	s->id_at = s->sequence_at + SEQUENCE_BYTES;
 	memcpy(t.destination, line->destination_mac, 6);
 	memcpy(t.source, at->mac, 6);
 	t.ipv4_source = line->source_ipv4;
@@ -253,7 +256,7 @@ static int open_taps(struct state *s, struct err *err)
 		/* touched now, not while the run lasts */
 		memset(c->events.items, 0, c->events.capacity * sizeof(*c->events.items));
 		id_reader_init(&c->reader, ID_NATIVE, s->tag);
-		id_reader_hint(&c->reader, ID_AT);
+		id_reader_hint(&c->reader, s->id_at);
 	}
 	s->at[RX].forget_every = s->at[RX].forget_in = s->config->forget_every;
 	return 0;

@@ -180,6 +180,8 @@ char *format_carrier(const struct cell_result *c, char *buf)
 {
 	if (!(c->carrier_asked_bps > 0))
 		snprintf(buf, FORMAT_BYTES, "%s", c->regime[0] ? "none" : "");
+	else if (isnan(c->carrier_offered_bps))
+		buf[0] = '\0';
 	else
 		snprintf(buf, FORMAT_BYTES, "%.4g/%.4g", c->carrier_received_bps / 1e6, c->carrier_offered_bps / 1e6);
 	return buf;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "grpc/loop.h"
+#include "grpc/status.h"
 #include "lab/topology.h"
 #include "p4rt/blocking.h"
 #include "target/bmv2_private.h"
@@ -18,6 +19,7 @@
 enum {
 	DEVICE_ID = 1,
 	ARGS_MOST = 32,
+	REGISTERS_MOST = 16,
 	STOP_MS = 2000,
 	TRY_MS = 500,     /* one attempt to reach a switch that starts */
 	SHIM_BYTES = 128, /* what telemetry may add to a frame */
@@ -39,6 +41,7 @@ struct bmv2 {
 	struct loop *loop;
 	struct p4rt_client *client;
 	char *description;
+	bool registers_unwritten;
 	char words[PATH_MAX + 128];
 };
 
@@ -180,6 +183,65 @@ static int answers(void *context, struct err *err)
 	return rc == 0;
 }
 
+/*
+ * BMv2 does not write registers by P4Runtime. One that cannot be written keeps its zero, and that is told with the
+ * restart; any other refusal is an error.
+ */
+static int program_registers(struct bmv2 *b, struct p4rt_entries *registers, struct err *err)
+{
+	struct p4rt_record records[REGISTERS_MOST] = { 0 };
+	struct p4rt_updates updates = { 0 };
+	const struct p4rt_write write = { .updates = &updates, .count = registers->count, .records = records };
+	int rc;
+
+	if (registers->count == 0)
+		return 0;
+	if (registers->count > REGISTERS_MOST)
+		return err_set(err, ERR_USAGE, E2BIG, "%zu registers to write; at most %d are expected",
+			       registers->count, REGISTERS_MOST);
+	rc = p4rt_entries_encode(registers, &updates) < 0 ? err_set(err, ERR_HOST, ENOMEM, "out of memory")
+							  : p4rt_write(b->client, &write, PROGRAM_NS, NULL, err);
+	p4rt_updates_release(&updates);
+	for (size_t i = 0; rc == 0 && i < registers->count; i++) {
+		if (records[i].status == GRPC_UNIMPLEMENTED)
+			b->registers_unwritten = true;
+		else if (records[i].status != GRPC_OK)
+			rc = err_set(err, ERR_RESULT, EPROTO, "line %u: the switch does not write the register: %s",
+				     registers->items[i].line, grpc_status_name(records[i].status));
+	}
+	return rc;
+}
+
+/* Registers to the end of the list, the rest in their order. Returns how many are no registers. */
+static size_t registers_last(struct p4rt_entries *entries, struct p4rt_update *scratch)
+{
+	size_t n = 0, registers = 0;
+
+	for (size_t i = 0; i < entries->count; i++)
+		if (entries->items[i].kind == P4RT_UPDATE_REGISTER)
+			scratch[registers++] = entries->items[i];
+		else
+			entries->items[n++] = entries->items[i];
+	memcpy(entries->items + n, scratch, registers * sizeof(*scratch));
+	return n;
+}
+
+static int program_entries(struct bmv2 *b, const struct p4rt_entries *entries, struct err *err)
+{
+	struct p4rt_update *scratch = malloc((entries->count + 1) * sizeof(*scratch));
+	struct p4rt_entries first = *entries, rest = *entries;
+	int rc;
+
+	if (!scratch)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	first.count = registers_last(&first, scratch);
+	free(scratch);
+	rest.items += first.count;
+	rest.count -= first.count;
+	rc = first.count ? p4rt_program(b->client, &first, PROGRAM_NS, err) : 0;
+	return rc < 0 ? rc : program_registers(b, &rest, err);
+}
+
 static int program(struct bmv2 *b, struct err *err)
 {
 	struct p4rt_entries *entries = NULL;
@@ -190,7 +252,7 @@ static int program(struct bmv2 *b, struct err *err)
 		rc = p4rt_set_pipeline(b->client, info, b->program.json.text, b->program.json.length_bytes, PROGRAM_NS,
 				       err);
 	if (rc == 0)
-		rc = p4rt_program(b->client, entries, PROGRAM_NS, err);
+		rc = program_entries(b, entries, err);
 	if (rc < 0 && err)
 		err_wrap(err, "program %s", b->program.name);
 	p4rt_entries_destroy(entries);
@@ -206,9 +268,9 @@ static char *describe_switch(const struct bmv2 *b)
 	snprintf(json, sizeof(json), "%016" PRIx64, b->program.json.hash);
 	snprintf(p4info, sizeof(p4info), "%016" PRIx64, b->program.p4info.hash);
 	snprintf(entries, sizeof(entries), "%016" PRIx64, b->program.entries.hash);
-	o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "switch", b->binary.path, "version", b->binary.version,
+	o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "switch", b->binary.path, "version", b->binary.version,
 		      "program", b->program.name, "json_fnv1a64", json, "p4info_fnv1a64", p4info, "entries_fnv1a64",
-		      entries);
+		      entries, "registers_written", !b->registers_unwritten);
 	text = o ? json_dumps(o, JSON_COMPACT) : NULL;
 	json_decref(o);
 	return text;
@@ -295,6 +357,7 @@ static void line(struct target *target, struct target_line *ret)
 		.destination_ipv4 = DESTINATION,
 		.ended_fd = process_fd(b->line->switches[0].process),
 		.switch_words = b->words,
+		.ether_probes = strstr(b->program.json.text, "\"0x88b5\"") != NULL,
 	};
 	memcpy(ret->destination_mac, destination_mac, sizeof(destination_mac));
 }

@@ -39,7 +39,8 @@ struct target_ports {
 /* What a target with a line offers. Borrowed, until close. */
 struct target_line {
 	const struct lab_line *line;
-	uint8_t destination_mac[6];             /* of frames that host a sends so that they come to host b */
+	uint8_t destination_mac[6]; /* of frames that host a sends so that they come to host b */
+	bool ether_probes; /* the program finds the instrument header behind EtherType 0x88B5, not behind IPv4 */
 	uint32_t source_ipv4, destination_ipv4; /* host order; no kernel answers for the destination */
 	int ended_fd;                           /* readable once a switch has ended; -1: none */
 	const char *switch_words;               /* what was started: "simple_switch_grpc 1.15.0" */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "target/bmv2.h"
+#include "target/v1model_program.h"
+
+/* What can be said about a program without starting anything. */
+static int check(const char *program, const char *directory, const char *entries, struct err *err)
+{
+	struct settings settings;
+	struct arena arena;
+	int rc;
+
+	arena_init(&arena, 0);
+	assert_int_equal(settings_init(&settings, target_bmv2.settings, &arena), 0);
+	if (entries)
+		assert_int_equal(settings_set(&settings, "entries", entries, err), 0);
+	rc = target_bmv2.check(
+		&(struct target_setup){ .settings = &settings, .program = program, .directory = directory }, err);
+	arena_release(&arena);
+	return rc;
+}
+
+static void every_program_takes_its_own_entries(void **state)
+{
+	unsigned count = 0;
+
+	(void)state;
+	for (const struct v1model_text *t = v1model_texts; t->name; t++, count++) {
+		struct err err = { 0 };
+
+		if (check(t->name, ".", NULL, &err) != 0)
+			fail_msg("%s: %s", t->name, err.message);
+		assert_true(strlen(t->entries) > 0);
+	}
+	assert_int_equal(count, 5);
+}
+
+static void expect(const char *program, const char *directory, const char *entries, const char *message)
+{
+	struct err err = { 0 };
+
+	assert_true(check(program, directory, entries, &err) < 0);
+	assert_int_equal(err.kind, ERR_USAGE);
+	if (!strstr(err.message, message))
+		fail_msg("'%s' lacks '%s'", err.message, message);
+}
+
+static void write_file(const char *directory, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void what_does_not_fit_is_named(void **state)
+{
+	char directory[] = "/tmp/tare-bmv2-XXXXXX", command[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	expect("l3_lpn", directory, NULL, "did you mean l3_lpm?");
+	expect("none.json", directory, NULL, "none.json: No such file");
+	write_file(directory, "x.json", "{}");
+	expect("x.json", directory, NULL, "no P4Info beside it");
+	write_file(directory, "x.p4info.txtpb", "tables { preamble {");
+	expect("x.json", directory, NULL, "x.p4info.txtpb");
+	write_file(directory, "e.entries", "table=nothing destination=10.0.0.0/8 action=drop\n");
+	expect("l3_lpm", directory, "e.entries", "e.entries:1");
+	write_file(directory, "e.entries", "table=routes destination=10.0.0.0/40 action=drop\n");
+	expect("l3_lpm", directory, "e.entries", "e.entries:1");
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_program_takes_its_own_entries),
+		cmocka_unit_test(what_does_not_fit_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
