@@ -48,6 +48,28 @@ static int choose_cpu(struct measuring *m, struct store *store, struct err *err)
 	return store_put_facts(store, facts, 2, err);
 }
 
+/* Each cell may name another switch. */
+static int check(const struct measure_setup *setup, struct err *err)
+{
+	const struct plan *plan = setup->plan;
+	struct cores cores;
+	int r = netns_permit(err);
+
+	if (r >= 0)
+		r = cores_choose(1, &cores, err);
+	for (uint32_t i = 0; r >= 0 && plan->target->check_host && i < plan->cell_count; i++) {
+		struct cell_setup cell;
+		struct arena arena;
+
+		arena_init(&arena, 0);
+		r = plan_cell_setup(plan, &plan->cells[i], &arena, &cell) < 0
+			    ? err_set(err, ERR_HOST, ENOMEM, "out of memory")
+			    : plan->target->check_host(&cell.target, err);
+		arena_release(&arena);
+	}
+	return r < 0 ? r : 0;
+}
+
 static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
 {
 	struct measuring *m = calloc(1, sizeof(*m));
@@ -172,6 +194,7 @@ static void end(struct measuring *m)
 
 const struct measure_ops measure_transit = {
 	.measure = MEASURE_TRANSIT,
+	.check = check,
 	.begin = begin,
 	.open = open_restart,
 	.run = run,

@@ -125,6 +125,65 @@ static void line_pair(struct line *l, const struct pair *p, double ns_per_tick)
 	put_char(l, '\n');
 }
 
+static const char transit_header[] =
+	"cell,restart,block,run,valid,seq,packet,fate,set_apart,transit_us,p4_in_us,p4_out_us,"
+	"sched_ns,tx_ns,sw_in_ns,sw_out_ns,rx_ns\n";
+
+static void put_us(struct line *l, int64_t us)
+{
+	put_char(l, ',');
+	if (us == TRANSIT_NONE)
+		return;
+	if (us < 0)
+		put_char(l, '-');
+	put_number(l, us < 0 ? 0 - (uint64_t)us : (uint64_t)us);
+}
+
+static void line_transit(struct line *l, const struct transit *t)
+{
+	put_char(l, ',');
+	put_number(l, t->seq);
+	put_char(l, ',');
+	put_number(l, t->packet);
+	put_char(l, ',');
+	put_text(l, fate_name((enum fate)t->fate));
+	put_text(l, t->flags & TRANSIT_SET_APART ? ",yes" : ",no");
+	put_us(l, difference(t->p4_out_us, t->p4_in_us));
+	put_us(l, t->p4_in_us);
+	put_us(l, t->p4_out_us);
+	put_ns(l, t->sched_ns, 1);
+	put_ns(l, t->tx_ns, 1);
+	put_ns(l, t->sw_in_ns, 1);
+	put_ns(l, t->sw_out_ns, 1);
+	put_ns(l, t->rx_ns, 1);
+	put_char(l, '\n');
+}
+
+static int export_transit_run(struct store *store, const char *label, const struct stored_restart *restart,
+			      const struct stored_run *run, FILE *out, const char *name, struct err *err)
+{
+	struct transit *rows = malloc((run->pair_count ? run->pair_count : 1) * sizeof(*rows));
+	int64_t count;
+	struct line line;
+	size_t common;
+
+	if (!rows)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %u samples", run->pair_count);
+	count = store_read_transits(store, run, rows, run->pair_count, err);
+	line_begin(&line, label, restart, run);
+	common = line.length;
+	for (int64_t i = 0; i < count; i++) {
+		line.length = common;
+		line_transit(&line, &rows[i]);
+		if (fwrite(line.text, 1, line.length, out) != line.length) {
+			count = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", name, strerror(errno));
+			break;
+		}
+	}
+	free(rows);
+	return count < 0 ? (int)count : 0;
+}
+
 static int export_run(struct store *store, const char *label, const struct stored_restart *restart,
 		      const struct stored_run *run, FILE *out, const char *name, struct err *err)
 {
@@ -158,18 +217,21 @@ static int export_all(struct store *store, FILE *out, const char *name, struct e
 	struct stored_restart *restarts;
 	struct arena arena;
 	uint32_t count = 0;
+	bool transit;
 	int r;
 
 	arena_init(&arena, 0);
 	r = store_read_campaign(store, &arena, &campaign, err);
 	if (r == 0)
 		r = store_read_restarts(store, &arena, &restarts, &count, err);
-	if (r == 0 && fputs(header, out) == EOF)
+	transit = r == 0 && campaign.measure == MEASURE_TRANSIT;
+	if (r == 0 && fputs(transit ? transit_header : header, out) == EOF)
 		r = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", name, strerror(errno));
 	for (uint32_t i = 0; r == 0 && i < count; i++)
 		for (uint32_t run = 0; r == 0 && run < restarts[i].run_count; run++)
-			r = export_run(store, campaign.cells[restarts[i].cell].label, &restarts[i],
-				       &restarts[i].runs[run], out, name, err);
+			r = (transit ? export_transit_run : export_run)(store, campaign.cells[restarts[i].cell].label,
+									&restarts[i], &restarts[i].runs[run], out, name,
+									err);
 	arena_release(&arena);
 	return r;
 }

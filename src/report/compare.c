@@ -111,8 +111,9 @@ static int quantile_measured(const struct result *r, const struct cell_result *c
 
 static int side(const struct result *r, const struct cell_result *c, unsigned metric, struct measured *ret)
 {
-	if (metric > 0)
-		return quantile_measured(r, c, metric - 1, ret);
+	/* Without a tare there is no net: what a transit campaign has instead is the median itself. */
+	if (metric > 0 || strcmp(r->measure, "transit") == 0)
+		return quantile_measured(r, c, metric > 0 ? metric - 1 : QUANTILE_P50, ret);
 	*ret = (struct measured){ c->net_ns, c->u_ns, isnan(c->dof) ? INFINITY : c->dof };
 	return 0;
 }

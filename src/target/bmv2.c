@@ -132,6 +132,15 @@ static int check(const struct target_setup *setup, struct err *err)
 	return rc;
 }
 
+static int check_host(const struct settings *s, struct err *err)
+{
+	struct switch_binary binary;
+	char how[64];
+	int rc = switch_binary_find(settings_text(s, "switch"), &binary, err);
+
+	return rc < 0 ? rc : lab_try(how, sizeof(how), err);
+}
+
 /* --- a restart --- */
 
 static int start(struct bmv2 *b, const struct target_setup *setup, struct err *err)
@@ -381,6 +390,7 @@ const struct target_ops target_bmv2 = {
 	.settings = settings,
 	.probe = probe,
 	.check = check,
+	.check_host = check_host,
 	.open = open_target,
 	.line = line,
 	.check_alive = check_alive,

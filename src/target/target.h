@@ -56,6 +56,8 @@ struct target_ops {
 	int (*probe)(struct err *err);
 	/* Does the program exist and fit, with these settings? Starts nothing. */
 	int (*check)(const struct target_setup *setup, struct err *err);
+	/* Has this host what these settings ask for? 0, or ERR_HOST. Optional. */
+	int (*check_host)(const struct settings *settings, struct err *err);
 	/* A restart: everything anew, program loaded, ready for probes. */
 	int (*open)(const struct target_setup *setup, struct target **ret_target, struct err *err);
 	void (*ports)(struct target *target, struct target_ports *ret_ports); /* NULL: it has a line */
