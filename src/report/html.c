@@ -228,7 +228,6 @@ int html_write(const struct result *r, FILE *out, struct err *err)
 	problems(r, out);
 	if (is_transit(r)) {
 		html_transit(r, out);
-		html_restarts(r, out);
 	} else {
 		headline(r, out);
 		figures(r, out);

@@ -5,7 +5,7 @@
 #include "report/format.h"
 #include "report/html_private.h"
 
-/* The page's parts of a transit campaign: headline, chain as stacked bars, ratios. */
+/* The page's parts of a transit campaign: headline, chain as stacked bars, ratios, restarts. */
 
 static char *span_us(const struct span *s, char *buf)
 {
@@ -112,9 +112,37 @@ static void ratios(const struct result *r, FILE *out)
 	fputs("</tbody></table>\n", out);
 }
 
+static void restarts(const struct result *r, FILE *out)
+{
+	char text[FORMAT_BYTES];
+
+	fputs("<h2>Restarts in run order</h2>\n<div class=\"scroll\"><table><thead><tr><th class=\"n\">#</th>"
+	      "<th class=\"n\">block</th><th>cell</th><th class=\"n\">p50, µs</th><th class=\"n\">p99</th>"
+	      "<th class=\"n\">runs</th><th>state</th></tr></thead>\n<tbody>\n",
+	      out);
+	for (uint32_t i = 0; i < r->restart_count; i++) {
+		const struct restart_result *s = &r->restarts[i];
+		bool valid = strcmp(s->state, "valid") == 0;
+
+		fprintf(out, "<tr><td class=\"n\">%" PRIu32 "</td><td class=\"n\">%" PRIu32 "</td>", s->order + 1,
+			s->block + 1);
+		html_cell(out, NULL, r->cells[s->cell].title);
+		html_cell(out, "n", format_figure_us(&s->gross.q[QUANTILE_P50], text));
+		html_cell(out, "n", format_figure_us(&s->gross.q[QUANTILE_P99], text));
+		fprintf(out, "<td class=\"n\">%" PRIu32 "/%" PRIu32 "</td><td class=\"%s\">", s->runs_valid,
+			s->run_count, valid ? "soft" : "bad");
+		html_text(out, s->state);
+		fputs(valid ? "" : ": ", out);
+		html_text(out, valid ? "" : s->reason);
+		fputs("</td></tr>\n", out);
+	}
+	fputs("</tbody></table></div>\n", out);
+}
+
 void html_transit(const struct result *r, FILE *out)
 {
 	headline(r, out);
 	chain(r, out);
 	ratios(r, out);
+	restarts(r, out);
 }
