@@ -7,6 +7,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 enum { PAIRS_MOST = 1 << 16 };
 
+/* The same run taken for one of a transit plan: refused, or good enough to be aligned. */
+static void read_transits(struct store *s, const struct stored_run *run)
+{
+	struct transit *rows = malloc((run->pair_count + 1) * sizeof(*rows));
+	struct transit_conditions conditions;
+	struct ledger ledger = { 0 };
+	struct err err = { 0 };
+	int64_t count;
+
+	TARE_ASSERT(rows);
+	count = store_read_transits(s, run, rows, run->pair_count, &err);
+	TARE_ASSERT(count == run->pair_count || (count < 0 && err.message[0]));
+	if (count > 0)
+		TARE_ASSERT(transit_align(rows, (uint32_t)count, 0, &ledger, &conditions, NULL) == 0);
+	err = (struct err){ 0 };
+	TARE_ASSERT(store_read_conditions(s, run, &conditions, &err) == 0 || err.message[0]);
+	free(rows);
+}
+
 static void read_samples(struct store *s, const struct stored_restart *restart)
 {
 	for (uint32_t i = 0; i < restart->run_count; i++) {
@@ -24,6 +43,7 @@ static void read_samples(struct store *s, const struct stored_restart *restart)
 		for (int64_t p = 0; p < count; p++)
 			TARE_ASSERT(pairs[p].fate < FATES);
 		free(pairs);
+		read_transits(s, run);
 	}
 }
 

@@ -126,14 +126,22 @@ static void row_at(sqlite3_stmt *stmt, struct transit *t)
 	t->rx_ns = since_at(stmt, 10, t->tx_ns);
 }
 
+/* Far from where differences of two times, or a time in ns, would overflow. */
+static bool time_good(int64_t value, int64_t most)
+{
+	return value == TRANSIT_NONE || (value > -most && value < most);
+}
+
 /* A damaged file may say anything: what figures stand on must hang together. */
 static bool row_good(const struct transit *t)
 {
-	return t->fate < FATES && t->tx_ns != TRANSIT_NONE &&
-	       (t->fate != FATE_MATCHED ||
-		(t->rx_ns != TRANSIT_NONE && t->p4_in_us != TRANSIT_NONE && t->p4_out_us != TRANSIT_NONE &&
-		 t->p4_in_us > INT64_MIN / 2000 && t->p4_in_us < INT64_MAX / 2000 && t->p4_out_us > INT64_MIN / 2000 &&
-		 t->p4_out_us < INT64_MAX / 2000));
+	const int64_t most_ns = INT64_C(1) << 60, most_us = INT64_C(1) << 50;
+	bool there = t->rx_ns != TRANSIT_NONE && t->p4_in_us != TRANSIT_NONE && t->p4_out_us != TRANSIT_NONE;
+
+	return t->fate < FATES && t->tx_ns != TRANSIT_NONE && time_good(t->sched_ns, most_ns) &&
+	       time_good(t->tx_ns, most_ns) && time_good(t->sw_in_ns, most_ns) && time_good(t->sw_out_ns, most_ns) &&
+	       time_good(t->rx_ns, most_ns) && time_good(t->p4_in_us, most_us) && time_good(t->p4_out_us, most_us) &&
+	       (t->fate != FATE_MATCHED || there);
 }
 
 int64_t store_read_transits(struct store *s, const struct stored_run *run, struct transit *ret_rows, uint32_t capacity,

@@ -185,6 +185,11 @@ static void samples_that_contradict_themselves_are_damage(void **state)
 	assert_true(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err) < 0);
 	assert_non_null(strstr(err.message, "contradicts its fate"));
 	store_close(store);
+	/* and times that no clock has */
+	change("UPDATE transit SET rx = 5, p4_in = 9223372036854775807 WHERE seq = 0");
+	assert_int_equal(store_open_read(dir, &store, &err), 0);
+	assert_true(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err) < 0);
+	store_close(store);
 	arena_release(&arena);
 }
 
