@@ -18,17 +18,19 @@ struct mode {
 	const char *name;
 	unsigned window, batch;
 	size_t count;
-	double baseline; /* the prototype's, with a toy table */
+	double baseline;       /* the prototype's, with a toy table */
+	const char *of_switch; /* what tare-switch's own number is called */
 };
 
 static const struct mode modes[] = {
-	{ "sync", 1, 1, 10000, 42000 },
-	{ "window64", 64, 1, MOST, 248000 },
-	{ "batch100", 1, 100, MOST, 723000 },
+	{ "sync", 1, 1, 10000, 42000, "switch_write_sync_per_s" },
+	{ "window64", 64, 1, MOST, 248000, NULL },
+	{ "batch100", 1, 100, MOST, 723000, "switch_write_batch_per_s" },
 };
 
 struct bench {
 	const char *path;
+	bool is_tare; /* the switch of this build */
 	struct p4info *info;
 	char *json;
 	size_t json_bytes;
@@ -127,7 +129,7 @@ static int side_start(const struct bench *b, struct loop *loop, struct side *sid
 
 static void say(const char *name, double value, const char *unit, double baseline, const char *how)
 {
-	printf("{\"name\": \"p4rt_%s\", \"value\": %.6g, \"unit\": \"%s\", ", name, value, unit);
+	printf("{\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", ", name, value, unit);
 	if (baseline > 0)
 		printf("\"baseline\": %.6g, \"ratio\": %.4g, ", baseline, value / baseline);
 	else
@@ -208,14 +210,14 @@ static int measure_mode(const struct bench *b, const struct mode *mode, struct l
 	}
 	snprintf(how, sizeof(how), "median; %zu LPM inserts, window %u, batch %u; baseline: prototype, toy table",
 		 mode->count, mode->window, mode->batch);
-	snprintf(name, sizeof(name), "%s_per_s", mode->name);
-	say(name, median(per_s, REPEATS), "1/s", mode->baseline, how);
-	snprintf(name, sizeof(name), "%s_client_us", mode->name);
+	snprintf(name, sizeof(name), "p4rt_%s_per_s", mode->name);
+	say(b->is_tare && mode->of_switch ? mode->of_switch : name, median(per_s, REPEATS), "1/s", mode->baseline, how);
+	snprintf(name, sizeof(name), "p4rt_%s_client_us", mode->name);
 	say(name, median(client_us, REPEATS), "us", 0, "CPU time of the client for each insert");
-	snprintf(name, sizeof(name), "%s_server_us", mode->name);
+	snprintf(name, sizeof(name), "p4rt_%s_server_us", mode->name);
 	say(name, median(server_us, REPEATS), "us", 0, "CPU time of the switch for each insert");
 	if (mode->batch > 1)
-		say("read100k_s", median(read_s, REPEATS), "s", 0, "wildcard read of 100,000 entries, decoded");
+		say("p4rt_read100k_s", median(read_s, REPEATS), "s", 0, "wildcard read of 100,000 entries, decoded");
 	return 0;
 }
 
@@ -279,7 +281,7 @@ static int measure_sides(const struct bench *b, struct loop *loop)
 		if (rc < 0)
 			return rc;
 	}
-	say("8x1000_s", median(seconds, REPEATS), "s", 0,
+	say("p4rt_8x1000_s", median(seconds, REPEATS), "s", 0,
 	    "8 switches, 1000 LPM inserts each, 8 in flight a switch, first byte to last answer");
 	return 0;
 }
@@ -302,7 +304,7 @@ static int measure_encoder(const struct bench *b)
 		ns[r] = (double)(loop_now_ns() - start) / MOST;
 		p4rt_updates_release(&updates);
 	}
-	say("encode_ns", median(ns, REPEATS), "ns", 0, "one LPM insert from numbers to p4.v1.Update, memory warm");
+	say("p4rt_encode_ns", median(ns, REPEATS), "ns", 0, "one LPM insert from numbers to p4.v1.Update, memory warm");
 	return 0;
 }
 
@@ -325,7 +327,7 @@ static int load(struct bench *b)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .path = argc > 1 ? argv[1] : TARE_SWITCH };
+	struct bench b = { .path = argc > 1 ? argv[1] : TARE_SWITCH, .is_tare = argc < 2 };
 	struct loop *loop;
 	int rc = load(&b);
 

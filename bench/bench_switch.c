@@ -2,12 +2,15 @@
 /*
  * The switch's data plane without I/O, one core: frames that lie in memory go
  * through parser, ingress, queue, egress and deparser, and are copied to where
- * they would leave. Packets a second, and instructions a packet by callgrind.
+ * they would leave. Packets a second, and instructions a packet by callgrind. Where
+ * BMv2 is ($BMV2, a folder, or the PATH), the same JSON, entries and packets through
+ * it from file to file, in turns with ours, are the baseline.
  *
  * usage: bench_switch [--repeats N] [--programs DIR] [NAME...]
  *        bench_switch --once NAME PACKETS     (for callgrind to count)
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,9 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "bmv2.h"
 #include "exec/v1model.h"
+#include "switch_frames.h"
 #include "tables/change.h"
 
 #ifndef PROGRAMS
@@ -24,9 +29,12 @@
 
 enum { FRAMES = 1024, BURST = 32, ROOM = 256, PACKETS = 400000, REPEATS_MOST = 64, PORT = 2 };
 
-enum { ETHERNET = 14, IPV4 = 20, UDP = 17, PROBE = 0xfd, HOPS_BEFORE = 7, HOP_BYTES = 13 };
+enum { BMV2_PACKETS = 200000, BMV2_REPEATS = 3, COMMANDS_BYTES = 8192 };
+
+enum { HOPS_BEFORE = 7, HOP_BYTES = 13 };
 
 struct bed {
+	const char *json; /* its name */
 	struct program *program;
 	struct quiesce *quiesce;
 	struct state *state;
@@ -35,6 +43,8 @@ struct bed {
 	uint32_t frame_bytes;
 	uint8_t out[2048];
 	uint64_t sent;
+	char commands[COMMANDS_BYTES]; /* the entries for BMv2, as far as they fit */
+	uint32_t commands_bytes;
 };
 
 static const char *programs = PROGRAMS;
@@ -69,6 +79,7 @@ static void open_bed(struct bed *bed, const char *program)
 	struct err err;
 
 	memset(bed, 0, sizeof(*bed));
+	bed->json = program;
 	snprintf(path, sizeof(path), "%s/%s.json", programs, program);
 	bed->quiesce = quiesce_create();
 	if (program_load_file(path, &bed->program, &err) < 0 ||
@@ -88,43 +99,21 @@ static void close_bed(struct bed *bed)
 	program_destroy(bed->program);
 }
 
-/* --- frames and entries --- */
+/* --- entries, the same for a baseline --- */
 
-static void put(uint8_t *at, uint64_t value, unsigned bytes)
+__attribute__((format(printf, 2, 3))) static void tell_bmv2(struct bed *bed, const char *fmt, ...)
 {
-	for (unsigned i = bytes; i > 0; i--, value >>= 8)
-		at[i - 1] = (uint8_t)value;
-}
+	uint32_t left = COMMANDS_BYTES - bed->commands_bytes;
+	va_list ap;
+	int n;
 
-static void ipv4_checksum(uint8_t *ip)
-{
-	uint32_t sum = 0;
-
-	put(ip + 10, 0, 2);
-	for (unsigned i = 0; i < IPV4; i += 2)
-		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	put(ip + 10, (uint16_t)~sum, 2);
-}
-
-/* 64 bytes on the wire, 60 of them ours; or as long as the telemetry makes it. */
-static void make_frame(uint8_t *frame, uint32_t length_bytes, uint32_t destination, uint8_t protocol)
-{
-	uint8_t *ip = frame + ETHERNET;
-
-	put(frame, 0x020000000001, 6);
-	put(frame + 6, 0x020000000002, 6);
-	put(frame + 12, 0x0800, 2);
-	put(ip, 0x4500, 2);
-	put(ip + 2, length_bytes - ETHERNET, 2);
-	ip[8] = 64;
-	ip[9] = protocol;
-	put(ip + 12, 0xc0a80001, 4);
-	put(ip + 16, destination, 4);
-	ipv4_checksum(ip);
-	put(frame + ETHERNET + IPV4, 1234, 2);
-	put(frame + ETHERNET + IPV4 + 2, 4321, 2);
+	va_start(ap, fmt);
+	n = vsnprintf(bed->commands + bed->commands_bytes, left, fmt, ap);
+	va_end(ap);
+	if (n > 0 && (uint32_t)n < left)
+		bed->commands_bytes += (uint32_t)n;
+	else
+		bed->commands[bed->commands_bytes] = '\0';
 }
 
 static void add_route(struct bed *bed, uint32_t prefix, uint32_t bits)
@@ -141,6 +130,8 @@ static void add_route(struct bed *bed, uint32_t prefix, uint32_t bits)
 	params[a->params[1].slot - bed->program->params_slot] = PORT;
 	if (table_insert(bed->state, table, &match, &spec, NULL, &err) < 0 && err.code != 17 /* EEXIST */)
 		die("routes", &err);
+	tell_bmv2(bed, "table_add IngressPipe.routes IngressPipe.next_hop %u.%u.%u.%u/%u => 0x020000000099 %d\n",
+		  prefix >> 24, prefix >> 16 & 255, prefix >> 8 & 255, prefix & 255, bits, PORT);
 }
 
 /* Rules that no frame meets, of eight shapes. */
@@ -156,6 +147,7 @@ static void add_rules(struct bed *bed, unsigned count)
 		{ 0, 0, 0xff, 0xffff, 0xffff },
 		{ 0, 0xffffffff, 0xff, 0xfff0, 0 },
 	};
+	static const int digits[5] = { 8, 8, 2, 4, 4 };
 	uint32_t table = program_find_table(bed->program, "IngressPipe.acl");
 	uint32_t action = program_find_action(bed->program, "IngressPipe.drop");
 	/* JSON lists an action once a use: the table's own */
@@ -172,6 +164,10 @@ static void add_rules(struct bed *bed, unsigned count)
 			mask[k] = shapes[i % 8][k];
 		if (table_insert(bed->state, table, &match, &spec, NULL, &err) < 0)
 			die("acl", &err);
+		tell_bmv2(bed, "table_add IngressPipe.acl IngressPipe.drop ");
+		for (unsigned k = 0; k < 5; k++)
+			tell_bmv2(bed, "0x%0*" PRIx64 "&&&0x%0*" PRIx64 " ", digits[k], value[k], digits[k], mask[k]);
+		tell_bmv2(bed, "=> %u\n", i + 1); /* its first is the lowest */
 	}
 }
 
@@ -240,12 +236,13 @@ static const struct what {
 	const char *name;
 	void (*open)(struct bed *bed);
 	const char *how;
+	bool baseline;
 } whats[] = {
-	{ "l3_lpm", open_l3_lpm, "one route" },
-	{ "acl16", open_acl16, "16 ternary rules of 8 shapes that no packet meets, one route" },
+	{ "l3_lpm", open_l3_lpm, "one route", true },
+	{ "acl16", open_acl16, "16 ternary rules of 8 shapes that no packet meets, one route", true },
 	{ "acl1000", open_acl1000, "1000 ternary rules of 8 shapes that no packet meets, one route" },
 	{ "lpm100k", open_lpm100k, "100,000 routes, 1024 destinations" },
-	{ "int8", open_int8, "stacked telemetry, 7 hops in, 8 out" },
+	{ "int8", open_int8, "stacked telemetry, 7 hops in, 8 out", true },
 };
 
 enum { WHATS = sizeof(whats) / sizeof(whats[0]) };
@@ -328,14 +325,61 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void report(const struct what *what, double *values, unsigned repeats, uint32_t frame_bytes)
+struct baseline {
+	double pps[BMV2_REPEATS];
+	unsigned count;
+	char why[200]; /* there is none */
+};
+
+static void measure_bmv2(const struct bed *bed, const struct what *what, struct baseline *baseline)
 {
-	double count = instructions(what->name);
+	struct bmv2_run go = { .commands = bed->commands,
+			       .frames = bed->frames[0],
+			       .stride_bytes = ROOM,
+			       .frame_count = FRAMES,
+			       .frame_bytes = bed->frame_bytes,
+			       .packets = BMV2_PACKETS,
+			       .in_port = 1,
+			       .out_port = PORT };
+	char json[1024];
+	struct err err;
+
+	if (!what->baseline || baseline->why[0])
+		return;
+	snprintf(json, sizeof(json), "%s/%s.json", programs, bed->json);
+	go.json = json;
+	if (bmv2_measure(&go, &baseline->pps[baseline->count], &err) == 0)
+		baseline->count++;
+	else
+		snprintf(baseline->why, sizeof(baseline->why), "%.*s", (int)sizeof(baseline->why) - 1, err.message);
+}
+
+static void report(const struct what *what, double *values, unsigned repeats, uint32_t frame_bytes,
+		   struct baseline *baseline)
+{
+	double count = instructions(what->name), value;
+	char beside[300] = "";
 
 	qsort(values, repeats, sizeof(*values), by_value);
-	printf("{\"name\": \"switch_%s_pps\", \"value\": %.0f, \"unit\": \"pps\", \"baseline\": null, \"ratio\": null, "
-	       "\"repeats\": %u, \"how\": \"memory to memory, one core, %u B frames, %s\"}\n",
-	       what->name, values[repeats / 2], repeats, frame_bytes + 4, what->how);
+	value = values[repeats / 2];
+	printf("{\"name\": \"switch_%s_pps\", \"value\": %.0f, \"unit\": \"pps\", ", what->name, value);
+	if (what->baseline && baseline->count && !baseline->why[0]) {
+		double pps;
+
+		qsort(baseline->pps, baseline->count, sizeof(double), by_value);
+		pps = baseline->pps[baseline->count / 2];
+		printf("\"baseline\": %.0f, \"ratio\": %.2f, ", pps, value / pps);
+		snprintf(beside, sizeof(beside),
+			 "; baseline: BMv2, file to file, all cores, %d of the same frames, median of %u in turns with "
+			 "ours",
+			 BMV2_PACKETS, baseline->count);
+	} else {
+		printf("\"baseline\": null, \"ratio\": null, ");
+		if (what->baseline)
+			snprintf(beside, sizeof(beside), "; no baseline: %s", baseline->why);
+	}
+	printf("\"repeats\": %u, \"how\": \"memory to memory, one core, %u B frames, %s%s\"}\n", repeats,
+	       frame_bytes + 4, what->how, beside);
 	if (count > 0)
 		printf("{\"name\": \"switch_%s_instructions\", \"value\": %.0f, \"unit\": \"instr\", \"baseline\": "
 		       "null, "
@@ -356,6 +400,7 @@ int main(int argc, char **argv)
 {
 	static struct bed beds[WHATS];
 	static double values[WHATS][REPEATS_MOST];
+	static struct baseline baselines[WHATS];
 	unsigned repeats = 11;
 	int at = 1;
 
@@ -372,15 +417,21 @@ int main(int argc, char **argv)
 	if (repeats < 1 || repeats > REPEATS_MOST)
 		return fprintf(stderr, "bench_switch: --repeats takes 1 to %d\n", REPEATS_MOST), 2;
 	for (unsigned i = 0; i < WHATS; i++)
-		if (wanted(whats[i].name, argv + at, argc - at))
+		if (wanted(whats[i].name, argv + at, argc - at)) {
 			whats[i].open(&beds[i]);
+			if (!bmv2_here())
+				snprintf(baselines[i].why, sizeof(baselines[i].why), "BMv2 is not here");
+		}
 	for (unsigned r = 0; r < repeats; r++)
 		for (unsigned i = 0; i < WHATS; i++)
-			if (beds[i].device)
+			if (beds[i].device) {
 				values[i][r] = measure(&beds[i]);
+				if (r < BMV2_REPEATS)
+					measure_bmv2(&beds[i], &whats[i], &baselines[i]);
+			}
 	for (unsigned i = 0; i < WHATS; i++)
 		if (beds[i].device) {
-			report(&whats[i], values[i], repeats, beds[i].frame_bytes);
+			report(&whats[i], values[i], repeats, beds[i].frame_bytes, &baselines[i]);
 			close_bed(&beds[i]);
 		}
 	return 0;
