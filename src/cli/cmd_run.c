@@ -118,8 +118,9 @@ static int run_campaign(const struct invocation *inv, const struct plan *plan, c
 	int r;
 
 	r = campaign_check(plan, &options, err);
-	if (r == 0)
-		r = store_open_write(dir, plan, &store, err);
+	if (r < 0)
+		return r;
+	r = store_open_write(dir, plan, &store, err);
 	if (r < 0)
 		return r;
 	r = run_facts_collect(&facts, err);

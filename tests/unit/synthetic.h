@@ -44,6 +44,7 @@ struct synthetic {
 	uint32_t unbalanced_turn; /* its first run's ledger misses a probe; UINT32_MAX: none */
 	uint32_t failed_turn;     /* this turn fails; UINT32_MAX: none */
 	uint32_t turns;           /* how many run; 0: all */
+	void (*spoil)(struct run_record *run, uint32_t turn); /* last touch to a record; NULL: none */
 };
 
 static inline struct plan *synthetic_plan(const struct synthetic *s)
@@ -194,6 +195,8 @@ static inline int synthetic_write(const struct synthetic *s, const char *dir, st
 			struct run_record run = synthetic_run(s, r);
 
 			synthetic_pairs(s, &plan->turns[t], gross_ns, pairs, &run, &rng);
+			if (s->spoil)
+				s->spoil(&run, t);
 			if (t == s->unbalanced_turn && r == 0)
 				run.ledger.classified--;
 			rc = store_put_run(store, &run, pairs, s->probes, err);

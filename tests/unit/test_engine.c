@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "io/fake.h"
+#include "io/memory.h"
 #include "probe/differential.h"
 #include "probe/protect.h"
 #include "target/card.h"
@@ -26,8 +27,8 @@ enum { ATTEMPTS = 8 };
 /* Longer than a host keeps a core away, or a probe is late, and rightly so. Only runs that lose probes wait for it. */
 #define DEADLINE_NS 2000000000
 
-/* A sanitizer's checks stand between emission and stamp. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* A sanitizer's checks, or code that is not optimised, stand between emission and stamp. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define LIMIT_NS     400
 #define GAP_LIMIT_NS 20000
 #define SANITIZED    true
@@ -600,6 +601,8 @@ static void box_ports(struct target *target, struct target_ports *ret)
 
 static const struct target_ops box_ops = { .kind = "box", .ports = box_ports };
 
+static uint32_t in_flight; /* of the next box; 0: the default */
+
 static struct run_record run_box(const struct fake_rule *rules, uint32_t rule_count, struct pair *pairs,
 				 uint32_t probes)
 {
@@ -610,6 +613,8 @@ static struct run_record run_box(const struct fake_rule *rules, uint32_t rule_co
 	struct err err = { 0 };
 
 	config.deadline_ns = 1000000;
+	if (in_flight)
+		config.in_flight = in_flight;
 	assert_int_equal(fake_box_open(rules, rule_count, probes, 64, &b.box, &err), 0);
 	record = run(&config, pairs);
 	b.box.in->ops->close(b.box.in);
@@ -659,6 +664,61 @@ static void a_late_copy_is_late(void **state)
 	assert_true(pairs[20].path_ticks - pairs[20].tx_ticks > tsc_from_ns(&tsc, 1e6));
 }
 
+/* More lost in a row than may be in flight: the sender waits for them, writes them off, and goes on to the end. */
+static void the_lost_do_not_hold_the_sender_for_ever(void **state)
+{
+	struct fake_rule rules[40];
+	struct run_record record;
+	struct pair pairs[100];
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++)
+		rules[i] = (struct fake_rule){ 20 + i, 0, FAKE_DROP, 0 };
+	in_flight = 8;
+	record = run_box(rules, 40, pairs, 100);
+	in_flight = 0;
+	assert_string_equal(record.invalid, "");
+	assert_int_equal(record.ledger.sent, 100);
+	assert_int_equal(record.ledger.fate[FATE_LOST], 40);
+	/* 40 lost, 8 at a time: held back four times at least, for 1 ms (the box's deadline) each */
+	assert_true(record.lateness_max_ns > 1000000);
+	for (uint32_t i = 20; i < 60; i++)
+		assert_int_equal(pairs[i].fate, FATE_LOST);
+}
+
+/* Ports that nobody serves: 8 slots take 8 frames, then none for a second. */
+static void a_target_that_takes_nothing_ends_the_run(void **state)
+{
+	struct box_target b = { .target = { &box_ops } };
+	struct stream *stream = stream_of(50, 20000, 64);
+	struct differential_config config = config_of(&b.target, stream);
+	struct pair *pairs = pairs_of(stream);
+	struct io_cable in, out[2];
+	struct run_record record;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(memory_cable_open(8, 64, &in, &err), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(memory_cable_open(8, 64, &out[i], &err), 0);
+	b.box.in = in.send_end;
+	b.box.out[0] = out[0].receive_end;
+	b.box.out[1] = out[1].receive_end;
+	config.deadline_ns = 1000000;
+	record = run(&config, pairs);
+	assert_non_null(strstr(record.invalid, "the target took no frame for a second; 8 of 50 probes were sent"));
+	assert_int_equal(record.ledger.sent, 8);
+	assert_int_equal(record.ledger.fate[FATE_LOST], 8);
+	in.send_end->ops->close(in.send_end);
+	in.receive_end->ops->close(in.receive_end);
+	for (int i = 0; i < 2; i++) {
+		out[i].send_end->ops->close(out[i].send_end);
+		out[i].receive_end->ops->close(out[i].receive_end);
+	}
+	free(pairs);
+	stream_destroy(stream);
+}
+
 /* What a run changes for itself is as before when it ends. */
 static void protection_is_undone(void **state)
 {
@@ -704,6 +764,8 @@ int main(void)
 		cmocka_unit_test(more_cores_than_there_are_is_an_error),
 		cmocka_unit_test(a_box_that_lies_makes_the_run_invalid),
 		cmocka_unit_test(a_late_copy_is_late),
+		cmocka_unit_test(the_lost_do_not_hold_the_sender_for_ever),
+		cmocka_unit_test(a_target_that_takes_nothing_ends_the_run),
 		cmocka_unit_test(protection_is_undone),
 	};
 

@@ -337,6 +337,38 @@ static void packet_medians_that_do_not_fit_are_a_note(void **state)
 	result_destroy(r);
 }
 
+static void spoil_conditions(struct run_record *run, uint32_t turn)
+{
+	run->offered_pps = 9000; /* of 10,000 */
+	run->blocks_near = 1;
+	run->blocks_far = 3;
+	run->clock_steps = turn == 1;
+	run->stalls = 1;
+	run->stalled_ns = 500000;
+	run->tsc_hz = turn % 2 ? 1e9 : 1.0001e9; /* 100 ppm apart */
+}
+
+/* What was not as it should be while measuring is said, each thing once, where it belongs. */
+static void conditions_are_said(void **state)
+{
+	struct synthetic s = plain();
+	const struct problem *p;
+	struct result *r;
+
+	(void)state;
+	s.spoil = spoil_conditions;
+	r = result_of(&s);
+	p = find_problem(r, "warning", "offered load was 9000 packets/s, 1e+04 intended");
+	assert_non_null(p);
+	assert_string_equal(p->about, r->cells[0].title);
+	assert_non_null(find_problem(r, "note", "far apart in 75 % of the spells"));
+	/* each of the three runs of one turn saw a step */
+	assert_non_null(find_problem(r, "note", "CLOCK_REALTIME stepped 3 times; no stamp rests on it"));
+	assert_non_null(find_problem(r, "note", "the host stalled the measuring cores 72 times, 36 ms in all"));
+	assert_non_null(find_problem(r, "warning", "the TSC's rate moved by 100 ppm between runs"));
+	result_destroy(r);
+}
+
 static void modes_by_packet_are_found(void **state)
 {
 	static const struct synthetic_program fivetuple[] = { { .name = "fivetuple", .net_ns = 107, .second_ns = 30 } };
@@ -907,6 +939,7 @@ int main(void)
 		cmocka_unit_test(samples_that_disagree_with_the_ledger_make_a_run_invalid),
 		cmocka_unit_test(too_few_restarts_are_said_for_what_they_are),
 		cmocka_unit_test(packet_medians_that_do_not_fit_are_a_note),
+		cmocka_unit_test(conditions_are_said),
 		cmocka_unit_test(modes_by_packet_are_found),
 		cmocka_unit_test(truth_is_compared_with_what_was_recovered),
 		cmocka_unit_test(a_drifting_tare_is_said_once),
