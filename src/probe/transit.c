@@ -58,6 +58,7 @@ struct state {
 	int fd; /* sends at host a */
 	int done_fd;
 
+	atomic_bool stop; /* set by who collects: the switch has ended */
 	struct transit *rows;
 	int64_t start_ns;      /* CLOCK_MONOTONIC of probe 0 */
 	int64_t start_real_ns; /* CLOCK_REALTIME of the same moment */
@@ -87,6 +88,11 @@ static void sleep_until(int64_t at_ns)
 static bool interrupted(const struct state *s)
 {
 	return s->config->interrupted && atomic_load_explicit(s->config->interrupted, memory_order_relaxed);
+}
+
+static bool stopped(const struct state *s)
+{
+	return atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
 void transit_config_from(struct transit_config *config, const struct settings *probes)
@@ -177,7 +183,7 @@ static void *send_all(void *context)
 	if (!sleeps && p.wanted == PROTECT_FIFO)
 		p.wanted = PROTECT_NICE;
 	s->got = protect_thread(&p);
-	for (uint32_t i = 0; i < c->count && !interrupted(s); i++) {
+	for (uint32_t i = 0; i < c->count && !interrupted(s) && !stopped(s); i++) {
 		struct transit *row = &s->rows[i];
 		int64_t due_ns = s->start_ns + i * c->interval_ns;
 		int rc;
@@ -375,13 +381,15 @@ static int measure(struct state *s, struct step_watch *steps, struct err *err)
 	rc = start_sender(s, &sender, err);
 	if (rc == 0) {
 		rc = collect(s, err);
+		/* the last thing it waits for is the probe that is due */
+		atomic_store_explicit(&s->stop, rc < 0, memory_order_relaxed);
 		pthread_join(sender, NULL);
 		/* A switch that has ended is the target's to tell of, and its end may be what stopped the sender. */
 		if (rc == -ECHILD)
 			rc = 0;
 		else if (rc == 0 && s->error)
 			rc = err_set(err, ERR_HOST, s->error, "cannot send at eth0 of host a: %s", strerror(s->error));
-		if (rc == 0)
+		if (rc == 0 && !stopped(s))
 			rc = linger(s, err);
 	}
 	step_watch_check(steps);
