@@ -177,7 +177,7 @@ static bool segment_try(struct work *w, uint32_t first, uint32_t end, struct ali
 static struct align_segment longest(struct work *w, uint32_t first, uint32_t count)
 {
 	struct align_segment best = { 0 };
-	uint32_t good = first + 1, bad = count + 1, step = 1;
+	uint32_t good = first + 1, step = 1, bad;
 
 	/* A packet alone may contradict itself: a clock stepped while it was inside. */
 	if (!segment_try(w, first, good, &best))
