@@ -5,8 +5,8 @@
 #
 #   transit-kill.sh TARE SWITCH [KILLS] [SEED]
 set -u
-tare=$1
-switch=$2
+tare=$(realpath "$1")
+switch=$(realpath "$2")
 kills=${3:-8}
 seed=${4:-$(date +%s)}
 
