@@ -28,6 +28,8 @@ struct drain {
 	uint32_t thread;
 };
 
+enum { CONTROL_SPIN_NS = 50000 };
+
 struct app {
 	struct options options;
 	struct switch_clock clock;
@@ -211,6 +213,8 @@ static int start(struct app *app, struct err *err)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
 	switch_clock_start(&app->clock, app->options.wall_clock, &app->options.truth);
 	rc = loop_create(&app->loop, err);
+	if (rc == 0) /* a controller that writes one entry at a time is back within this */
+		loop_set_spin(app->loop, CONTROL_SPIN_NS);
 	if (rc == 0)
 		rc = watch_signals(app, err);
 	if (rc == 0)

@@ -20,6 +20,8 @@ struct loop {
 	atomic_bool stopped;
 	VEC(struct loop_timer *) heap; /* earliest first */
 	struct loop_deferred *deferred, **deferred_tail;
+	int64_t spin_ns;
+	bool was_busy; /* the last turn had events */
 	struct epoll_event events[EVENTS_A_TURN];
 	int event_count, event_next; /* of the turn in progress, so that unwatch can cancel what is pending */
 };
@@ -221,6 +223,23 @@ static int wait_ms(const struct loop *loop, int64_t wait_ns)
 	return (int)((wait_ns + 999999) / 1000000);
 }
 
+/* For the next events: as loop_set_spin says, awake for a while where there were some just now, then asleep. */
+static int wait_events(struct loop *loop, int64_t wait_ns)
+{
+	int64_t until;
+	int n;
+
+	if (loop->spin_ns && loop->was_busy && wait_ns != 0) {
+		until = loop_now_ns() + loop->spin_ns;
+		do {
+			n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_A_TURN, 0);
+		} while (n == 0 && loop_now_ns() < until);
+		if (n != 0)
+			return n;
+	}
+	return epoll_wait(loop->epoll_fd, loop->events, EVENTS_A_TURN, wait_ms(loop, wait_ns));
+}
+
 int loop_turn(struct loop *loop, int64_t wait_ns)
 {
 	int n;
@@ -230,10 +249,11 @@ int loop_turn(struct loop *loop, int64_t wait_ns)
 		deferred_run(loop);
 		wait_ns = 0;
 	}
-	n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_A_TURN, wait_ms(loop, wait_ns));
+	n = wait_events(loop, wait_ns);
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	loop->event_count = n < 0 ? 0 : n;
+	loop->was_busy = n > 0;
 	for (loop->event_next = 0; loop->event_next < loop->event_count;) {
 		struct epoll_event *e = &loop->events[loop->event_next++];
 		struct loop_watch *watch = e->data.ptr;
@@ -252,6 +272,11 @@ int loop_turn(struct loop *loop, int64_t wait_ns)
 	timers_fire(loop);
 	deferred_run(loop);
 	return 0;
+}
+
+void loop_set_spin(struct loop *loop, int64_t spin_ns)
+{
+	loop->spin_ns = spin_ns;
 }
 
 int loop_run(struct loop *loop)

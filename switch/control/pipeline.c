@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ static int fill(struct control *c, struct pipeline *p, const P4__V1__ForwardingP
 	ProtobufCBinaryData json = unwrap(config->p4_device_config);
 	int rc = program_load((const char *)json.data, json.len, &p->program, err);
 
+	malloc_trim(0); /* the JSON as a tree is many times its text: gone, but still resident */
 	if (rc == 0)
 		rc = state_create(p->program, c->config.quiesce, c->config.shared, &p->state, err);
 	if (rc == 0)
