@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "report/build.h"
+#include "report/format.h"
 #include "stats/net.h"
 
 struct problems {
@@ -194,6 +195,7 @@ static void campaign_whole(struct problems *p, uint64_t packets_dropped)
 	const struct result *r = p->result;
 	uint32_t stalls = 0;
 	int64_t stalled_ns = 0;
+	char text[FORMAT_BYTES];
 
 	if (r->restart_count == 0)
 		say(p, "error", "", "nothing has been measured yet: none of %" PRIu32 " restarts has run", r->turns);
@@ -206,8 +208,8 @@ static void campaign_whole(struct problems *p, uint64_t packets_dropped)
 		stalled_ns += r->cells[i].stalled_ns;
 	}
 	if (stalls)
-		say(p, "note", "", "the host stalled the measuring cores %" PRIu32 " time%s, %.3g ms in all", stalls,
-		    plural(stalls), (double)stalled_ns / 1e6);
+		say(p, "note", "", "the host stalled the measuring cores %" PRIu32 " time%s, %s in all", stalls,
+		    plural(stalls), format_time((double)stalled_ns, text));
 	if (packets_dropped)
 		say(p, "note", "", "%" PRIu64 " samples are not in the packet medians: runs differ in their streams",
 		    packets_dropped);
