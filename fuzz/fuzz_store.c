@@ -26,6 +26,22 @@ static void read_transits(struct store *s, const struct stored_run *run)
 	free(rows);
 }
 
+static void read_values(struct store *s, const struct stored_run *run)
+{
+	struct run_value *values;
+	struct err err = { 0 };
+	struct arena arena;
+	uint32_t count = 0;
+
+	arena_init(&arena, 16 << 20);
+	if (store_read_values(s, run, &arena, &values, &count, &err) < 0)
+		TARE_ASSERT(err.message[0]);
+	else
+		for (uint32_t i = 0; i < count; i++)
+			TARE_ASSERT(values[i].name[0] && values[i].unit);
+	arena_release(&arena);
+}
+
 static void read_samples(struct store *s, const struct stored_restart *restart)
 {
 	for (uint32_t i = 0; i < restart->run_count; i++) {
@@ -34,6 +50,7 @@ static void read_samples(struct store *s, const struct stored_restart *restart)
 		struct pair *pairs;
 		int64_t count;
 
+		read_values(s, run);
 		if (run->pair_count > PAIRS_MOST)
 			continue;
 		pairs = malloc((run->pair_count + 1) * sizeof(*pairs));

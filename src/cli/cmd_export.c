@@ -210,34 +210,91 @@ static int export_run(struct store *store, const char *label, const struct store
 	return count < 0 ? (int)count : 0;
 }
 
-/* `name`: of where `out` goes. */
-static int export_all(struct store *store, FILE *out, const char *name, struct err *err)
+static const char value_header[] = "cell,restart,block,run,valid,name,unit,value\n";
+
+/* Seventeen digits bring a double back whole; empty: the run could not find it. */
+static void line_value(struct line *l, const struct run_value *v)
 {
+	char number[40] = "";
+
+	if (!isnan(v->value))
+		snprintf(number, sizeof(number), "%.17g", v->value);
+	put_char(l, ',');
+	put_quoted(l, v->name);
+	put_char(l, ',');
+	put_quoted(l, v->unit);
+	put_char(l, ',');
+	put_text(l, number);
+	put_char(l, '\n');
+}
+
+static int export_values_of_run(struct store *store, const char *label, const struct stored_restart *restart,
+				const struct stored_run *run, FILE *out, const char *name, struct err *err)
+{
+	struct run_value *values;
+	struct arena arena;
+	struct line line;
+	uint32_t count = 0;
+	size_t common;
+	int r;
+
+	arena_init(&arena, 0);
+	r = store_read_values(store, run, &arena, &values, &count, err);
+	line_begin(&line, label, restart, run);
+	common = line.length;
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		line.length = common;
+		line_value(&line, &values[i]);
+		if (fwrite(line.text, 1, line.length, out) != line.length)
+			r = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", name, strerror(errno));
+	}
+	arena_release(&arena);
+	return r;
+}
+
+/* What a line is: of a run's samples where its measure has any, and else of its values. */
+static const struct form {
+	const char *header;
+	int (*run)(struct store *store, const char *label, const struct stored_restart *restart,
+		   const struct stored_run *run, FILE *out, const char *name, struct err *err);
+} pair_form = { header, export_run }, transit_form = { transit_header, export_transit_run },
+  value_form = { value_header, export_values_of_run };
+
+static const struct form *form_of(enum measure measure, bool values)
+{
+	if (values || (measure != MEASURE_DIFFERENTIAL && measure != MEASURE_TRANSIT))
+		return &value_form;
+	return measure == MEASURE_TRANSIT ? &transit_form : &pair_form;
+}
+
+/* `name`: of where `out` goes. */
+static int export_all(struct store *store, bool values, FILE *out, const char *name, struct err *err)
+{
+	const struct form *form = &value_form;
 	struct stored_campaign campaign;
 	struct stored_restart *restarts;
 	struct arena arena;
 	uint32_t count = 0;
-	bool transit;
 	int r;
 
 	arena_init(&arena, 0);
 	r = store_read_campaign(store, &arena, &campaign, err);
 	if (r == 0)
 		r = store_read_restarts(store, &arena, &restarts, &count, err);
-	transit = r == 0 && campaign.measure == MEASURE_TRANSIT;
-	if (r == 0 && fputs(transit ? transit_header : header, out) == EOF)
+	if (r == 0)
+		form = form_of(campaign.measure, values);
+	if (r == 0 && fputs(form->header, out) == EOF)
 		r = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", name, strerror(errno));
 	for (uint32_t i = 0; r == 0 && i < count; i++)
 		for (uint32_t run = 0; r == 0 && run < restarts[i].run_count; run++)
-			r = (transit ? export_transit_run : export_run)(store, campaign.cells[restarts[i].cell].label,
-									&restarts[i], &restarts[i].runs[run], out, name,
-									err);
+			r = form->run(store, campaign.cells[restarts[i].cell].label, &restarts[i],
+				      &restarts[i].runs[run], out, name, err);
 	arena_release(&arena);
 	return r;
 }
 
 /* Into a file beside, which takes the name only when it is whole. */
-static int export_file(struct store *store, const char *path, struct err *err)
+static int export_file(struct store *store, bool values, const char *path, struct err *err)
 {
 	char *fresh = NULL;
 	FILE *out;
@@ -251,7 +308,7 @@ static int export_file(struct store *store, const char *path, struct err *err)
 		free(fresh);
 		return r;
 	}
-	r = export_all(store, out, fresh, err);
+	r = export_all(store, values, out, fresh, err);
 	if (fclose(out) != 0 && r == 0)
 		r = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", fresh, strerror(errno));
 	if (r == 0 && rename(fresh, path) != 0)
@@ -265,12 +322,13 @@ static int export_file(struct store *store, const char *path, struct err *err)
 static int export_verb(const struct invocation *inv, struct err *err)
 {
 	const char *path = settings_text(&inv->options, "output");
+	bool values = settings_flag(&inv->options, "values");
 	struct store *store;
 	int r = store_open_read(inv->arguments[0], &store, err);
 
 	if (r < 0)
 		return r;
-	r = path ? export_file(store, path, err) : export_all(store, stdout, "standard output", err);
+	r = path ? export_file(store, values, path, err) : export_all(store, values, stdout, "standard output", err);
 	store_close(store);
 	return r;
 }
@@ -281,6 +339,9 @@ static const struct setting export_options[] = {
 	  .type = SETTING_TEXT,
 	  .value_name = "FILE",
 	  .help = "write there, all or nothing, instead of the standard output" },
+	{ .name = "values",
+	  .type = SETTING_FLAG,
+	  .help = "the numbers that each run found, a line a number, instead of its samples" },
 	{ .name = NULL },
 };
 
@@ -292,7 +353,10 @@ const struct verb verb_export = {
 		"Writes every probe of the campaign in DIR as a line of comma-separated values: which cell, restart, "
 		"block and run it belongs to, what became of it, and its times in ns since the start of its run. A "
 		"time that does not exist (the copy did not arrive, the truth is not known) is empty. Probes of runs "
-		"that are invalid and of restarts that failed are there too, marked in the column valid.\n\n"
+		"that are invalid and of restarts that failed are there too, marked in the column valid. Measures "
+		"without probes of their own (control, resources, telemetry, calibrate) give the numbers that their "
+		"runs "
+		"found: name, unit and value; --values asks for these of the others.\n\n"
 		"The columns are described in docs/store.md; the same data is to be had from DIR/tare.db with sqlite3.",
 	.options = export_options,
 	.least_arguments = 1,

@@ -229,3 +229,27 @@ int store_match_plan(struct store *s, const struct plan *plan, struct err *err)
 	sqlite3_finalize(stmt);
 	return r;
 }
+
+int store_upgrade(struct store *s, struct err *err)
+{
+	static const char doing[] = "bringing it up to date";
+	char mark[48];
+	int r;
+
+	if (s->schema >= STORE_SCHEMA)
+		return 0;
+	r = store_exec(s, "BEGIN IMMEDIATE", doing, err);
+	for (const struct schema_part *part = schema_parts; r == 0 && part->since; part++) {
+		const char *sql = part->since > s->schema ? part->sql(&s->arena) : "";
+
+		r = sql ? store_exec(s, sql, doing, err) : store_oom(s, err);
+	}
+	snprintf(mark, sizeof(mark), "PRAGMA user_version=%d; COMMIT", STORE_SCHEMA);
+	if (r == 0)
+		r = store_exec(s, mark, doing, err);
+	if (r == 0)
+		s->schema = STORE_SCHEMA;
+	else if (!sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}

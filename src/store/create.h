@@ -10,4 +10,7 @@ int store_create_file(struct store *store, const struct plan *plan, struct err *
 /* 0: the store that is open holds this plan, with the same cells and order. Else -EEXIST and what to do. */
 int store_match_plan(struct store *store, const struct plan *plan, struct err *err);
 
+/* Give a store of an older schema the parts that it lacks, all or nothing. */
+int store_upgrade(struct store *store, struct err *err);
+
 #endif

@@ -142,25 +142,44 @@ static const char *column_sql_type(enum column_type type)
 	return type == COLUMN_DOUBLE ? "REAL" : type == COLUMN_TEXT ? "TEXT NOT NULL" : "INTEGER NOT NULL";
 }
 
-const char *schema_create_sql(struct arena *arena)
-{
-	const char *sql = "CREATE TABLE run (id INTEGER PRIMARY KEY, restart INTEGER NOT NULL REFERENCES restart,"
-			  " pairs INTEGER NOT NULL";
-	const char *transit = schema_transit_sql(arena);
-
-	for (const struct run_column *c = run_columns; sql && c->name; c++)
-		sql = arena_printf(arena, "%s, %s %s", sql, c->name, column_sql_type(c->type));
-	return sql && transit ? arena_printf(arena, "%s, UNIQUE (restart, run)) STRICT;%s%s", sql, tables, transit)
-			      : NULL;
-}
-
-const char *schema_transit_sql(struct arena *arena)
+/* Tables of transit plans. */
+static const char *transit_sql(struct arena *arena)
 {
 	const char *sql = "CREATE TABLE run_transit (run INTEGER PRIMARY KEY REFERENCES run";
 
 	for (const struct run_column *c = transit_columns; sql && c->name; c++)
 		sql = arena_printf(arena, "%s, %s %s", sql, c->name, column_sql_type(c->type));
 	return sql ? arena_printf(arena, "%s) STRICT;%s", sql, transit_tables) : NULL;
+}
+
+/* What a run found, a number a row; NULL where it could not be found. */
+static const char *value_sql(struct arena *arena)
+{
+	(void)arena;
+	return "CREATE TABLE value (run INTEGER NOT NULL REFERENCES run, seq INTEGER NOT NULL, name TEXT NOT NULL,"
+	       " unit TEXT NOT NULL, value REAL, PRIMARY KEY (run, seq), UNIQUE (run, name)) STRICT, WITHOUT ROWID;";
+}
+
+const struct schema_part schema_parts[] = {
+	{ 2, transit_sql },
+	{ 3, value_sql },
+	{ 0, NULL },
+};
+
+const char *schema_create_sql(struct arena *arena)
+{
+	const char *sql = "CREATE TABLE run (id INTEGER PRIMARY KEY, restart INTEGER NOT NULL REFERENCES restart,"
+			  " pairs INTEGER NOT NULL";
+
+	for (const struct run_column *c = run_columns; sql && c->name; c++)
+		sql = arena_printf(arena, "%s, %s %s", sql, c->name, column_sql_type(c->type));
+	sql = sql ? arena_printf(arena, "%s, UNIQUE (restart, run)) STRICT;%s", sql, tables) : NULL;
+	for (const struct schema_part *part = schema_parts; sql && part->since; part++) {
+		const char *more = part->sql(arena);
+
+		sql = more ? arena_printf(arena, "%s%s", sql, more) : NULL;
+	}
+	return sql;
 }
 
 const char *schema_insert_conditions_sql(struct arena *arena)

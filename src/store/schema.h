@@ -29,8 +29,17 @@ extern const struct run_column run_columns[]; /* ends with a NULL name */
 /* The same for struct transit_conditions and table run_transit, after run. */
 extern const struct run_column transit_columns[];
 
-/* What schema 2 added to schema 1: run_transit and transit. NULL: out of memory. */
-const char *schema_transit_sql(struct arena *arena);
+/*
+ * What came after schema 1, in the order in which it came: a line a part in schema.c. A new
+ * database gets every part; one of an older schema the parts that are newer than it, when it is
+ * opened to resume; a reader asks store->schema whether a part can be there.
+ */
+struct schema_part {
+	int since;                               /* the schema that it is part of; 0 ends the list */
+	const char *(*sql)(struct arena *arena); /* statements that create it; NULL: out of memory */
+};
+
+extern const struct schema_part schema_parts[];
 const char *schema_insert_conditions_sql(struct arena *arena);
 const char *schema_select_conditions_sql(struct arena *arena);
 

@@ -149,6 +149,7 @@ int store_check_identity(struct store *store, struct err *err)
 			       store->path, schema, STORE_SCHEMA);
 	if (schema < 1)
 		return store_damaged(store, err, "it has no schema number");
+	store->schema = (int)schema;
 	return 0;
 }
 
@@ -219,8 +220,11 @@ static void disconnect_db(struct store *s)
 	sqlite3_finalize(s->insert_transit);
 	sqlite3_finalize(s->select_conditions);
 	sqlite3_finalize(s->select_transits);
+	sqlite3_finalize(s->insert_value);
+	sqlite3_finalize(s->select_values);
 	s->insert_run = s->insert_pair = s->select_pairs = NULL;
 	s->insert_conditions = s->insert_transit = s->select_conditions = s->select_transits = NULL;
+	s->insert_value = s->select_values = NULL;
 	/* One plain file again. Refused while a report reads, or on a full disk: then the log stays, and nothing is lost. */
 	if (s->writer && s->db) {
 		sqlite3_busy_timeout(s->db, 0);

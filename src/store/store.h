@@ -27,9 +27,11 @@
  */
 struct store;
 
-/* user_version of tare.db. 2 added the tables of transit plans: a store of 1 is read as it is, and gains them when it is
- * opened to resume. */
-#define STORE_SCHEMA 2
+/*
+ * user_version of tare.db. 2 added the tables of transit plans, 3 the values of runs: a store of an
+ * older schema is read as it is, and gains what it lacks when it is opened to resume.
+ */
+#define STORE_SCHEMA 3
 
 /*
  * Create DIR (its parents must exist) and its tables, and write plan, cells and
@@ -80,6 +82,22 @@ int store_put_run(struct store *store, const struct run_record *run, const struc
 int store_put_transit_run(struct store *store, const struct run_record *run,
 			  const struct transit_conditions *conditions, const struct transit *rows, uint32_t row_count,
 			  struct err *err);
+
+/*
+ * What a run found, as a number with its name and unit ("batch_wall", "ms"): all there is of a run of a
+ * measure that has no samples (its record is put by store_put_run with no pairs), and what was sampled
+ * beside the probes of the others. The report makes of each name, cell by cell, a median over restarts of
+ * medians over valid runs. NaN: this run could not find it; INFINITY: it never came.
+ */
+struct run_value {
+	const char *name; /* lower case, words joined by _; once a run, with the same unit in every run */
+	const char *unit; /* as printed; "" for a pure number */
+	double value;
+};
+
+/* Of the run put last in the restart that is open; more than one call adds up, in this order. */
+int store_put_values(struct store *store, const struct run_value *values, uint32_t count, struct err *err);
+
 /* `target_facts`: what the target says of itself (JSON text) or NULL. `failure` NULL: good; else the reason it failed. */
 int store_commit_restart(struct store *store, const char *target_facts, const char *failure, struct err *err);
 void store_abandon_restart(struct store *store);
@@ -153,5 +171,9 @@ int64_t store_read_transits(struct store *store, const struct stored_run *run, s
 			    uint32_t capacity, struct err *err);
 int store_read_conditions(struct store *store, const struct stored_run *run, struct transit_conditions *ret,
 			  struct err *err);
+
+/* The values of a run in the order in which they were put; none in a store of a schema before 3. */
+int store_read_values(struct store *store, const struct stored_run *run, struct arena *arena, struct run_value **ret,
+		      uint32_t *ret_count, struct err *err);
 
 #endif

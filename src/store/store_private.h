@@ -12,6 +12,7 @@ struct store {
 	sqlite3 *db;
 	char *dir, *path; /* path: "DIR/tare.db" */
 	bool writer;
+	int schema; /* of the file, 1 to STORE_SCHEMA: an older one lacks tables */
 	struct dir_lock lock;
 	struct arena arena; /* SQL text built at open */
 
@@ -19,12 +20,15 @@ struct store {
 	uint8_t *turn_state; /* enum store_turn by position */
 	uint32_t turn_count;
 	bool in_restart;
-	uint32_t turn;      /* of the restart that is open */
-	int64_t restart_id; /* of the restart that is open */
+	uint32_t turn;       /* of the restart that is open */
+	int64_t restart_id;  /* of the restart that is open */
+	int64_t run_id;      /* of the run that was put last in it; 0: none */
+	uint32_t run_values; /* that this run has so far */
 
 	/* prepared when first needed, kept until close */
 	sqlite3_stmt *insert_run, *insert_pair, *select_pairs;
 	sqlite3_stmt *insert_conditions, *insert_transit, *select_conditions, *select_transits;
+	sqlite3_stmt *insert_value, *select_values;
 };
 
 /* Fill *err from the last error of SQLite: `doing` completes "while ...". Returns -errno. */
@@ -59,9 +63,6 @@ int64_t store_write_run(struct store *store, const struct run_record *run, uint3
 
 /* read.c: a column into its member. */
 void store_column_into(sqlite3_stmt *stmt, int column, const struct run_column *c, void *record);
-
-/* transit.c: what schema 1 lacks. */
-int store_upgrade(struct store *store, struct err *err);
 
 int64_t store_utc_ns(void);
 

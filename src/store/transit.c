@@ -1,37 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
 #include "store/schema.h"
 #include "store/store_private.h"
 
 /* Runs of transit plans: their conditions and samples. Times in the table are relative, so that rows are small. */
-
-int store_upgrade(struct store *s, struct err *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	const char *tables;
-	char mark[48];
-	int r = store_prepare(s, "PRAGMA user_version", &stmt, err);
-	int64_t schema = STORE_SCHEMA;
-
-	if (r == 0 && sqlite3_step(stmt) == SQLITE_ROW)
-		schema = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	if (r < 0 || schema >= 2)
-		return r;
-	tables = schema_transit_sql(&s->arena);
-	snprintf(mark, sizeof(mark), "PRAGMA user_version=%d", STORE_SCHEMA);
-	r = tables ? store_exec(s, "BEGIN IMMEDIATE", "bringing it up to date", err) : store_oom(s, err);
-	if (r == 0)
-		r = store_exec(s, tables, "bringing it up to date", err);
-	if (r == 0)
-		r = store_exec(s, mark, "bringing it up to date", err);
-	if (r == 0)
-		r = store_exec(s, "COMMIT", "bringing it up to date", err);
-	if (r < 0 && !sqlite3_get_autocommit(s->db))
-		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-	return r;
-}
 
 /* --- writing --- */
 

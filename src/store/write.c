@@ -144,6 +144,7 @@ int store_begin_restart(struct store *s, uint32_t position, struct err *err)
 		return r;
 	s->in_restart = true;
 	s->turn = position;
+	s->run_id = 0;
 	r = store_prepare(s, "INSERT INTO restart (turn, started_utc_ns, ended_utc_ns) VALUES (?, ?, 0)", &stmt, err);
 	if (r == 0) {
 		sqlite3_bind_int64(stmt, 1, position);
@@ -224,7 +225,11 @@ int64_t store_write_run(struct store *s, const struct run_record *run, uint32_t 
 	sqlite3_bind_int64(s->insert_run, 2, sample_count);
 	store_bind_columns(s->insert_run, 3, run_columns, run);
 	r = store_step_once(s, s->insert_run, "writing a run", err);
-	return r < 0 ? r : sqlite3_last_insert_rowid(s->db);
+	if (r < 0)
+		return r;
+	s->run_id = sqlite3_last_insert_rowid(s->db);
+	s->run_values = 0;
+	return s->run_id;
 }
 
 static int write_pairs(struct store *s, int64_t run_id, const struct pair *pairs, uint32_t pair_count, struct err *err)

@@ -159,7 +159,8 @@ static void a_store_of_schema_1_goes_on(void **state)
 	(void)state;
 	assert_int_equal(store_open_write(dir, fake_plan("a", 1), &store, &err), 0);
 	store_close(store);
-	change("DROP VIEW transit_us; DROP TABLE transit; DROP TABLE run_transit; PRAGMA user_version=1");
+	change("DROP TABLE value; DROP VIEW transit_us; DROP TABLE transit; DROP TABLE run_transit; PRAGMA "
+	       "user_version=1");
 	/* read as it is */
 	assert_int_equal(store_open_read(dir, &store, &err), 0);
 	store_close(store);
