@@ -48,8 +48,8 @@ static int put_tsc_facts(const struct measuring *m, struct store *store, struct 
 	return store_put_facts(store, facts, 4, err);
 }
 
-/* A cell that asks for more cores than there are would fail in each of its restarts. */
-static int check_cores(const struct plan *plan, struct err *err)
+/* A cell that asks for more cores than there are, or for a port that is not, would fail in each of its restarts. */
+static int check_cells(const struct plan *plan, struct err *err)
 {
 	struct differential_config config;
 	struct cell_setup cell;
@@ -66,6 +66,8 @@ static int check_cores(const struct plan *plan, struct err *err)
 		differential_config_init(&config);
 		differential_config_from(&config, &cell.probes);
 		r = cores_choose(config.cores, &cores, err);
+		if (r == 0 && plan->target->check_host)
+			r = plan->target->check_host(&cell.target, err);
 	}
 	arena_release(&arena);
 	return r;
@@ -77,7 +79,7 @@ static int check(const struct measure_setup *setup, struct err *err)
 
 	if (r == 0)
 		r = tsc_check(setup->allow_unstable_tsc, err);
-	return r == 0 ? check_cores(setup->plan, err) : r;
+	return r == 0 ? check_cells(setup->plan, err) : r;
 }
 
 static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
@@ -123,6 +125,7 @@ static int open_target(struct measuring *m, const struct cell_setup *cell, uint6
 		.frame_bytes = m->stream->longest_bytes,
 		.probe_count = m->stream->count,
 		.frame_count = differential_frames(m->stream, m->config.warm_train),
+		.interrupted = m->interrupted,
 	};
 
 	return m->plan->target->open(&setup, &m->target, err);
@@ -158,12 +161,19 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 
 static int run(struct measuring *m, uint32_t number, const char **ret_invalid, struct err *err)
 {
-	int r;
+	struct err dead = { 0 };
+	int r, alive;
 
 	m->config.run = number;
 	r = differential_run(&m->config, m->pairs, m->stream->count, &m->record, err);
-	if (r < 0)
+	if (r == -EINTR)
 		return r;
+	/* A port that vanished explains whatever else went wrong. */
+	alive = m->plan->target->check_alive ? m->plan->target->check_alive(m->target, &dead) : 0;
+	if (alive < 0 && err)
+		*err = dead;
+	if (alive < 0 || r < 0)
+		return alive < 0 ? alive : r;
 	/* a row for every probe sent */
 	m->pair_count = (uint32_t)m->record.ledger.sent;
 	*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;

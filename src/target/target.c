@@ -6,11 +6,13 @@
 #include "target/bmv2.h"
 #include "target/card.h"
 #include "target/pipeline.h"
+#include "target/wire.h"
 
 const struct target_ops *const target_kinds[] = {
 	&target_card,
 	&target_pipeline,
 	&target_bmv2,
+	&target_wire,
 	NULL,
 };
 

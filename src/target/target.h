@@ -2,6 +2,7 @@
 #ifndef TARE_TARGET_TARGET_H
 #define TARE_TARGET_TARGET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct target_setup {
 	uint32_t frame_bytes;            /* the longest frame the stream has */
 	uint32_t probe_count;            /* probes in a run, warm-up trains not counted */
 	uint32_t frame_count;            /* frames sent into `in` in a run, trains counted; 0: probe_count */
+	const atomic_bool *interrupted; /* gives up what takes long when it is raised; NULL: never */
 };
 
 struct target_ports {

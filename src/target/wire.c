@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "target/wire.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/afpacket.h"
+#include "io/dpdk.h"
+#include "target/wire_hooks.h"
+
+#define DPDK_PREFIX "dpdk:"
+
+enum wire_port { WIRE_IN, WIRE_PATH, WIRE_BYPASS, WIRE_PORTS };
+static const char *const port_names[WIRE_PORTS] = { "in", "path", "bypass" };
+
+static const struct setting wire_settings[] = {
+	{ .name = "in",
+	  .type = SETTING_TEXT,
+	  .value_name = "PORT",
+	  .help = "where probes go in: an interface, or dpdk:DEVICE (0000:3b:00.0, net_af_packet0,iface=eth1)" },
+	{ .name = "path",
+	  .type = SETTING_TEXT,
+	  .value_name = "PORT",
+	  .help = "where the copy through the program comes" },
+	{ .name = "bypass", .type = SETTING_TEXT, .value_name = "PORT", .help = "where the copy around it comes" },
+	{ .name = "slots",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_COUNT,
+	  .fallback = "4096",
+	  .least = 64,
+	  .most = 262144,
+	  .help = "frames that an interface's receive ring holds" },
+	WIRE_HOOK_SETTINGS("prepare", "60s", "run first in each restart: links, power, reservations"),
+	WIRE_HOOK_SETTINGS("flash", "30min", "run next: the device's image"),
+	WIRE_HOOK_SETTINGS("load", "5min", "loads the program named in TARE_PROGRAM"),
+	WIRE_HOOK_SETTINGS("load_null", "5min", "loads the program that does nothing"),
+	{ .name = NULL },
+};
+
+struct wire {
+	struct target target;
+	struct io_port *ports[WIRE_PORTS];
+	bool owned[WIRE_PORTS]; /* false: the port is another's as well */
+	const char *names[WIRE_PORTS];
+	bool by_dpdk[WIRE_PORTS];
+	struct arena arena;
+	json_t *hooks;
+	char *description;
+};
+
+static bool by_dpdk(const char *port)
+{
+	return strncmp(port, DPDK_PREFIX, strlen(DPDK_PREFIX)) == 0;
+}
+
+static int wire_probe(struct err *err)
+{
+	(void)err;
+	return 0; /* what it needs depends on the ports: check_host */
+}
+
+static int check_ports(const struct settings *s, struct err *err)
+{
+	const char *ports[WIRE_PORTS];
+
+	for (int i = 0; i < WIRE_PORTS; i++) {
+		ports[i] = settings_text(s, port_names[i]);
+		if (!ports[i] || !*ports[i])
+			return err_set(err, ERR_USAGE, EINVAL,
+				       "target wire has no '%s' port; expected an interface, or dpdk: and a device",
+				       port_names[i]);
+		if (!by_dpdk(ports[i]) && strlen(ports[i]) >= IF_NAMESIZE)
+			return err_set(err, ERR_USAGE, EINVAL,
+				       "'%s' port '%s' is no interface: names have at most %d bytes", port_names[i],
+				       ports[i], IF_NAMESIZE - 1);
+	}
+	if (strcmp(ports[WIRE_PATH], ports[WIRE_BYPASS]) == 0)
+		return err_set(
+			err, ERR_USAGE, EINVAL,
+			"path and bypass are the same port '%s': the copies could not be told apart; expected two",
+			ports[WIRE_PATH]);
+	return 0;
+}
+
+static int wire_check(const struct target_setup *setup, struct err *err)
+{
+	bool null = strcmp(setup->program, "null") == 0;
+	const char *hook = null ? "load_null" : "load";
+	int r = check_ports(setup->settings, err);
+
+	if (r == 0 && !settings_text(setup->settings, hook))
+		return err_set(err, ERR_USAGE, EINVAL,
+			       "target wire: nothing loads program '%s'; expected the command in %s (\"true\" if it is "
+			       "there already)",
+			       setup->program, hook);
+	return r;
+}
+
+static int wire_check_host(const struct settings *s, struct err *err)
+{
+	int r = check_ports(s, err);
+
+	for (int i = 0; r == 0 && i < WIRE_PORTS; i++) {
+		const char *port = settings_text(s, port_names[i]);
+
+		if (!by_dpdk(port) && if_nametoindex(port) == 0)
+			return err_set(err, ERR_HOST, ENODEV,
+				       "target wire: '%s' port: there is no interface '%s' here (ip link shows them)",
+				       port_names[i], port);
+	}
+	return r;
+}
+
+static int port_open(struct wire *w, int which, const struct target_setup *setup, struct err *err)
+{
+	const struct afpacket_config config = {
+		.interface = w->names[which],
+		.receive_frames = (unsigned)settings_number(setup->settings, "slots"),
+	};
+
+	for (int i = 0; i < which; i++)
+		if (strcmp(w->names[i], w->names[which]) == 0) {
+			w->ports[which] = w->ports[i];
+			return 0;
+		}
+	w->owned[which] = true;
+	return w->by_dpdk[which]
+		       ? dpdk_port_open(w->names[which] + strlen(DPDK_PREFIX),
+					setup->frame_bytes < 1518 ? 1518 : setup->frame_bytes, &w->ports[which], err)
+		       : afpacket_open(&config, &w->ports[which], err);
+}
+
+static int describe(struct wire *w, const struct target_setup *setup, struct err *err)
+{
+	json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O}", "kind", "wire", "program", setup->program, "in",
+				 w->names[WIRE_IN], "path", w->names[WIRE_PATH], "bypass", w->names[WIRE_BYPASS],
+				 "hooks", w->hooks);
+
+	w->description = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
+	return w->description ? 0 : err_set(err, ERR_HOST, ENOMEM, "out of memory");
+}
+
+static void wire_close(struct target *target)
+{
+	struct wire *w = (struct wire *)target;
+
+	if (!w)
+		return;
+	for (int i = 0; i < WIRE_PORTS; i++)
+		if (w->owned[i] && w->ports[i])
+			w->ports[i]->ops->close(w->ports[i]);
+	json_decref(w->hooks);
+	free(w->description);
+	arena_release(&w->arena);
+	free(w);
+}
+
+/* The hooks come first: a device that is flashed takes its ports away and brings them back. */
+static int open_all(struct wire *w, const struct target_setup *setup, struct err *err)
+{
+	int r;
+
+	w->hooks = json_array();
+	for (int i = 0; i < WIRE_PORTS; i++) {
+		w->names[i] = arena_strdup(&w->arena, settings_text(setup->settings, port_names[i]));
+		if (!w->hooks || !w->names[i])
+			return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+		w->by_dpdk[i] = by_dpdk(w->names[i]);
+	}
+	r = wire_hooks_run(setup, w->hooks, err);
+	for (int i = 0; r == 0 && i < WIRE_PORTS; i++)
+		r = port_open(w, i, setup, err);
+	return r == 0 ? describe(w, setup, err) : r;
+}
+
+static int wire_open(const struct target_setup *setup, struct target **ret_target, struct err *err)
+{
+	struct wire *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	w->target.ops = &target_wire;
+	arena_init(&w->arena, 0);
+	r = open_all(w, setup, err);
+	if (r < 0) {
+		wire_close(&w->target);
+		return r;
+	}
+	*ret_target = &w->target;
+	return 0;
+}
+
+static void wire_ports(struct target *target, struct target_ports *ret_ports)
+{
+	struct wire *w = (struct wire *)target;
+
+	*ret_ports = (struct target_ports){ w->ports[WIRE_IN], w->ports[WIRE_PATH], w->ports[WIRE_BYPASS] };
+}
+
+static int wire_check_alive(struct target *target, struct err *err)
+{
+	struct wire *w = (struct wire *)target;
+
+	for (int i = 0; i < WIRE_PORTS; i++) {
+		int r = w->by_dpdk[i] ? 0 : afpacket_check(w->ports[i]);
+
+		if (r < 0)
+			return err_set(err, ERR_HOST, -r, "'%s' port %s %s during the run", port_names[i], w->names[i],
+				       r == -ENETDOWN ? "went down" : "vanished");
+	}
+	return 0;
+}
+
+static const char *wire_describe(const struct target *target)
+{
+	return ((const struct wire *)target)->description;
+}
+
+const struct target_ops target_wire = {
+	.kind = "wire",
+	.summary = "two or three real ports with anything between them; commands of yours load it",
+	.settings = wire_settings,
+	.probe = wire_probe,
+	.check = wire_check,
+	.check_host = wire_check_host,
+	.open = wire_open,
+	.ports = wire_ports,
+	.check_alive = wire_check_alive,
+	.describe = wire_describe,
+	.close = wire_close,
+};
