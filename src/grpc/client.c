@@ -361,6 +361,7 @@ static void conn_closed(struct h2_conn *h2, const char *why)
 	struct grpc_channel *channel = (struct grpc_channel *)((char *)h2 - offsetof(struct grpc_channel, h2));
 	struct grpc_rpc *ended = channel->rpcs;
 	bool was_ready = channel->state == GRPC_CHANNEL_READY;
+	int status = channel->h2.refused ? GRPC_UNAUTHENTICATED : GRPC_UNAVAILABLE;
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s %s: %s", was_ready ? "connection to" : "cannot connect to",
@@ -375,8 +376,7 @@ static void conn_closed(struct h2_conn *h2, const char *why)
 	state_set(channel, GRPC_CHANNEL_IDLE, text);
 	/* each takes itself off the list, through `previous`, which the analyzer does not follow */
 	while (ended) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-		rpc_close(ended, ended->end.queued ? ended->status : GRPC_UNAVAILABLE,
-			  ended->end.queued ? ended->message : text);
+		rpc_close(ended, ended->end.queued ? ended->status : status, ended->end.queued ? ended->message : text);
 }
 
 static void channel_timer(struct loop_timer *timer)
@@ -440,6 +440,16 @@ static void connect_fail(struct grpc_channel *channel, const char *why)
 	conn_closed(&channel->h2, why);
 }
 
+static int open_socket(const struct grpc_channel *channel, int type)
+{
+	int family = channel->address.addr.ss_family, fd;
+
+	if (channel->config.open_socket)
+		return channel->config.open_socket(channel->config.user, family, type);
+	fd = socket(family, type, 0);
+	return fd < 0 ? -errno : fd;
+}
+
 static void channel_connect(struct loop_deferred *deferred)
 {
 	struct grpc_channel *channel =
@@ -447,10 +457,10 @@ static void channel_connect(struct loop_deferred *deferred)
 	nghttp2_session *session = NULL;
 	SSL *ssl = NULL;
 	int one = 1;
-	int fd = socket(channel->address.addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = open_socket(channel, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd < 0) {
-		connect_fail(channel, strerror(errno));
+		connect_fail(channel, strerror(-fd));
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));

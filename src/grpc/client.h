@@ -13,7 +13,8 @@
 
 /*
  * A gRPC client on nghttp2: one channel is one connection, in its loop's thread.
- * A connection that ends, ends its calls with UNAVAILABLE; the next call connects
+ * A connection that ends, ends its calls with UNAVAILABLE, or with UNAUTHENTICATED
+ * where TLS refused it (certificates that do not match); the next call connects
  * anew, and `state` says each time, so that a reconnection can be accounted for.
  */
 struct grpc_channel;
@@ -32,6 +33,8 @@ struct grpc_channel_config {
 	int64_t keepalive_ns;       /* a peer silent for so long is pinged, for twice so long given up; 0: never */
 	size_t message_limit_bytes; /* of one response; 0: 64 MiB */
 	void (*state)(struct grpc_channel *channel, enum grpc_channel_state state, const char *why); /* optional */
+	/* Opens the socket of each connection, as socket() does, or -errno: in another network namespace. NULL: here. */
+	int (*open_socket)(void *user, int family, int type);
 	void *user;
 };
 

@@ -45,6 +45,8 @@ static void fail_tls(struct h2_conn *conn, const char *doing)
 	unsigned long code = ERR_peek_last_error();
 	const char *reason = code ? ERR_reason_error_string(code) : NULL;
 
+	if (code && ERR_GET_REASON(code) != SSL_R_UNEXPECTED_EOF_WHILE_READING)
+		conn->refused = true;
 	h2_conn_fail(conn, "TLS %s failed: %s", doing, reason ? reason : "connection closed");
 	ERR_clear_error();
 }

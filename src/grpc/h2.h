@@ -33,6 +33,7 @@ struct h2_conn {
 	uint8_t *out; /* bytes that the socket did not take yet */
 	size_t out_filled_bytes, out_sent_bytes, out_capacity_bytes;
 	bool failed;
+	bool refused; /* by TLS: another try would end the same */
 	char why[128];
 	int64_t heard_ns; /* when bytes last came in */
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <string.h>
 
 static const unsigned char alpn_h2[] = { 2, 'h', '2' };
@@ -74,4 +75,9 @@ int grpc_tls_context(const struct grpc_tls *tls, bool server, SSL_CTX **ret_cont
 	}
 	*ret_context = ctx;
 	return 0;
+}
+
+void grpc_tls_context_free(SSL_CTX *context)
+{
+	SSL_CTX_free(context);
 }

@@ -126,7 +126,7 @@ static void stream_closed(struct grpc_rpc *rpc, int status, const char *message,
 	if (rpc != client->stream)
 		return;
 	p4rt_status_text(status, message, text, sizeof(text));
-	if (status == GRPC_UNAVAILABLE && message[0])
+	if ((status == GRPC_UNAVAILABLE || status == GRPC_UNAUTHENTICATED) && message[0])
 		snprintf(why, sizeof(why), "%s", message);
 	else if (client->state == P4RT_CONNECTING)
 		snprintf(why, sizeof(why), "%s refused the arbitration: %s", client->address, text);
@@ -247,6 +247,13 @@ static void prepare_prefix(struct p4rt_client *client)
 	client->write_prefix_bytes = (size_t)(at + n - client->write_prefix);
 }
 
+static int open_socket(void *user, int family, int type)
+{
+	const struct p4rt_client *client = user;
+
+	return client->config.open_socket(client->config.user, family, type);
+}
+
 int p4rt_client_create(struct loop *loop, const struct p4rt_client_config *config, struct p4rt_client **ret_client,
 		       struct err *err)
 {
@@ -269,6 +276,7 @@ int p4rt_client_create(struct loop *loop, const struct p4rt_client_config *confi
 	channel.connect_timeout_ns = client->config.connect_timeout_ns;
 	channel.keepalive_ns = config->keepalive_ns;
 	channel.message_limit_bytes = config->message_limit_bytes;
+	channel.open_socket = config->open_socket ? open_socket : NULL;
 	channel.user = client;
 	rc = client->address ? grpc_channel_create(loop, &channel, &client->channel, err)
 			     : err_set(err, ERR_HOST, ENOMEM, "P4Runtime client: out of memory");

@@ -52,6 +52,8 @@ struct p4rt_client_config {
 	size_t message_limit_bytes;
 	/* Optional. Every change, with a reason where there is one; so losses and reconnections can be accounted for. */
 	void (*state)(struct p4rt_client *client, enum p4rt_state state, const char *why);
+	/* Optional, as in grpc_channel_config: opens sockets in the switch's network namespace. */
+	int (*open_socket)(void *user, int family, int type);
 	/* Optional. A packet the switch sent us; valid during the call only. */
 	void (*packet_in)(struct p4rt_client *client, const struct p4rt_packet *packet);
 	void *user;
@@ -132,6 +134,10 @@ struct p4rt_write {
  * holds after a loss is for the caller to find out.
  */
 int p4rt_client_write(struct p4rt_client *client, const struct p4rt_write *write);
+
+/* What has not been sent yet of the client's jobs ends as CANCELLED with this message, its callbacks run;
+ * what is in flight ends with its RPCs. */
+void p4rt_client_stop_writing(struct p4rt_client *client, const char *why);
 
 /* --- read --- */
 

@@ -60,24 +60,29 @@ static void job_fail(struct p4rt_job *job, size_t first, size_t count, int statu
 }
 
 /* Updates that will not be sent any more. */
-static void job_give_up(struct p4rt_job *job)
+static void job_give_up_as(struct p4rt_job *job, int status, const char *why)
 {
 	struct p4rt_write *w = &job->write;
-	bool destroying = job->client->destroying;
 	size_t first = job->sent, count = w->count - first;
 
 	if (count == 0)
 		return;
-	job_fail(job, first, count, destroying ? GRPC_CANCELLED : GRPC_UNAVAILABLE,
-		 destroying                    ? "the client was closed"
-		 : job->client->why[0] != '\0' ? job->client->why
-					       : "the connection was lost");
+	job_fail(job, first, count, status, why);
 	for (size_t i = first; i < w->count; i++)
 		w->records[i].shared = false;
 	job->sent = w->count;
 	job->answered += count;
 	if (w->answered)
 		w->answered(w->user, first, count);
+}
+
+static void job_give_up(struct p4rt_job *job)
+{
+	if (job->client->destroying)
+		job_give_up_as(job, GRPC_CANCELLED, "the client was closed");
+	else
+		job_give_up_as(job, GRPC_UNAVAILABLE,
+			       job->client->why[0] ? job->client->why : "the connection was lost");
 }
 
 static const struct grpc_rpc_ops write_ops;
@@ -297,6 +302,20 @@ int p4rt_client_write(struct p4rt_client *client, const struct p4rt_write *write
 	client->jobs = job;
 	loop_defer(client->loop, &job->begin);
 	return 0;
+}
+
+void p4rt_client_stop_writing(struct p4rt_client *client, const char *why)
+{
+	struct p4rt_job *next;
+
+	for (struct p4rt_job *job = client->jobs; job; job = next) {
+		bool in_flight = job->sent > job->answered;
+
+		next = job->next;
+		job_give_up_as(job, GRPC_CANCELLED, why);
+		if (!in_flight)
+			job_finish(job);
+	}
 }
 
 void p4rt_jobs_end(struct p4rt_client *client)

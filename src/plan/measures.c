@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/plan_private.h"
+#include "probe/control_settings.h"
 #include "probe/differential_settings.h"
 #include "probe/differential_stream.h"
 #include "probe/transit_settings.h"
@@ -17,7 +18,11 @@ const struct measure_kind measure_kinds[MEASURES] = {
 				   .tare_program = "null",
 				   .check = differential_settings_check,
 				   .outline = differential_outline },
-	[MEASURE_CONTROL] = { .name = "control" },
+	[MEASURE_CONTROL] = { .name = "control",
+			      .on_agents = true,
+			      .probes = control_settings,
+			      .check = control_settings_check,
+			      .outline = control_outline },
 	[MEASURE_TELEMETRY] = { .name = "telemetry" },
 	[MEASURE_RESOURCES] = { .name = "resources" },
 	[MEASURE_CALIBRATE] = { .name = "calibrate" },

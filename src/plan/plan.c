@@ -215,18 +215,25 @@ static int target_take(struct draft *d)
 	return 0;
 }
 
-/* A differential plan needs a target with ports, a transit plan one with a line. */
+/* A differential plan needs a target with ports, a transit plan one with a line, a control plan one with agents. */
+static bool shape_fits(const struct measure_kind *measure, const struct target_ops *target)
+{
+	if (measure->on_line)
+		return target->line != NULL;
+	return measure->on_agents ? target->agent != NULL : !target->line && !target->agent;
+}
+
 static void shape_check(struct draft *d)
 {
 	const struct target_ops *target = d->plan->target;
 	char list[160] = "";
 
-	if (!d->measure || !target || (target->line != NULL) == d->measure->on_line)
+	if (!d->measure || !target || shape_fits(d->measure, target))
 		return;
 	for (const struct target_ops *const *k = target_kinds; *k; k++) {
 		size_t n = strlen(list);
 
-		if (((*k)->line != NULL) == d->measure->on_line)
+		if (shape_fits(d->measure, *k))
 			snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", (*k)->kind);
 	}
 	PROBLEM(d, d->target, "target %s cannot be measured by %s; targets that can: %s", target->kind,

@@ -14,7 +14,8 @@ __extension__ typedef __int128 wide_ns;
 /* A word that may stand after measure:. The known ones that this build lacks have no table. */
 struct measure_kind {
 	const char *name;
-	bool on_line;                 /* its targets have a line (target.h); else they have ports */
+	bool on_line;                 /* its targets have a line (target.h) */
+	bool on_agents;               /* its targets have agents; neither: they have ports */
 	const struct setting *probes; /* NULL: not in this build */
 	const char *tare_program;     /* default; NULL: the measure knows no tare */
 	/* What the table alone cannot say of one cell's settings. */

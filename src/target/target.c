@@ -5,15 +5,12 @@
 
 #include "target/bmv2.h"
 #include "target/card.h"
+#include "target/p4rt.h"
 #include "target/pipeline.h"
 #include "target/wire.h"
 
 const struct target_ops *const target_kinds[] = {
-	&target_card,
-	&target_pipeline,
-	&target_bmv2,
-	&target_wire,
-	NULL,
+	&target_card, &target_pipeline, &target_bmv2, &target_wire, &target_p4rt, NULL,
 };
 
 const struct target_ops *target_find(const char *kind)

@@ -5,21 +5,27 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/settings.h"
+#include "grpc/tls.h"
 #include "io/io.h"
 
 /*
- * What is measured, in one of two shapes. A target with ports (differential
+ * What is measured, in one of three shapes. A target with ports (differential
  * plans) has three: probes go into `in`; each comes out twice, of `path` through
  * the program and of `bypass` around it. If it lives in this process it works when
  * its `poll` is called: by a thread on a core of its own, or (one core) by the
  * receiver's loop. A target with a line (transit plans) is one or more switches,
- * processes of their own, between two hosts in the kernel's network; see docs/adr.
+ * processes of their own, between two hosts in the kernel's network; see docs/adr. A target with agents (control
+ * plans) is one or more P4Runtime servers, side by side.
  */
 struct target;
 struct lab_line;
+struct netns;
+struct v1model_program;
 
 struct target_setup {
 	const struct settings *settings; /* of the kind's table */
@@ -48,6 +54,19 @@ struct target_line {
 	const char *switch_words;               /* what was started: "simple_switch_grpc 1.15.0" */
 };
 
+/*
+ * A switch as a control plan sees it: where its P4Runtime agent is. Borrowed, until close.
+ */
+struct target_agent {
+	const char *address;
+	uint64_t device_id, election_low;
+	struct grpc_tls tls;
+	bool keep_pipeline;          /* the program runs there already; else it is to be sent */
+	const struct netns *netns;   /* the address is one of this namespace; NULL: of ours */
+	const struct lab_line *line; /* the switch between two hosts; NULL: packets cannot be sent through it */
+	pid_t pid;                   /* of the switch; 0: not a process of ours */
+};
+
 struct target_ops {
 	const char *kind;
 	const char *summary;            /* one line, for help and doctor */
@@ -62,8 +81,18 @@ struct target_ops {
 	int (*check_host)(const struct settings *settings, struct err *err);
 	/* A restart: everything anew, program loaded, ready for probes. */
 	int (*open)(const struct target_setup *setup, struct target **ret_target, struct err *err);
-	void (*ports)(struct target *target, struct target_ports *ret_ports); /* NULL: it has a line */
-	void (*line)(struct target *target, struct target_line *ret_line);    /* NULL: it has ports */
+	void (*ports)(struct target *target, struct target_ports *ret_ports); /* NULL: it has none */
+	void (*line)(struct target *target, struct target_line *ret_line);    /* NULL: it has none */
+	/*
+	 * For control plans: `count` switches side by side, started, and nothing more: no program is sent, nobody has
+	 * connected. The target that it gives has its own ops, of which only agent, check_alive, describe and close are
+	 * there. Kinds that have these have agents, and load_program, which reads what is to be sent to them.
+	 */
+	int (*open_agents)(const struct target_setup *setup, uint32_t count, struct target **ret_target,
+			   struct err *err);
+	void (*agent)(struct target *target, uint32_t index, struct target_agent *ret_agent);
+	int (*load_program)(const struct target_setup *setup, struct arena *arena, struct v1model_program *ret,
+			    struct err *err);
 	/* Has it come through? 0, or what ended or vanished, with the last lines of its log. Optional. */
 	int (*check_alive)(struct target *target, struct err *err);
 	/* Before each run: forget the records of the last one. Optional. */

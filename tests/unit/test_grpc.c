@@ -462,14 +462,14 @@ static void tls_and_mutual_tls(void **state)
 	bed_open(&bed, &server, &client);
 	grpc_rpc_end(start(&bed, "/t.T/Echo", &no_cert, "a", 1, 0));
 	turn_until(&bed, &no_cert.closed, 1);
-	assert_int_equal(no_cert.status, GRPC_UNAVAILABLE);
+	assert_int_equal(no_cert.status, GRPC_UNAUTHENTICATED);
 	bed_close(&bed);
 
 	client.ca = other;
 	bed_open(&bed, &server, &client);
 	grpc_rpc_end(start(&bed, "/t.T/Echo", &wrong_ca, "a", 1, 0));
 	turn_until(&bed, &wrong_ca.closed, 1);
-	assert_int_equal(wrong_ca.status, GRPC_UNAVAILABLE);
+	assert_int_equal(wrong_ca.status, GRPC_UNAUTHENTICATED);
 	assert_non_null(strstr(wrong_ca.message, "certificate verify failed"));
 	bed_close(&bed);
 

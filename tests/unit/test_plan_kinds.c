@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "plan/plan.h"
+#include "probe/control_settings.h"
 #include "probe/differential_settings.h"
 #include "target/target.h"
 
@@ -30,10 +31,14 @@ static void axes_are_never_of_two_sections(void **state)
 {
 	(void)state;
 	names_are_clear(differential_settings);
+	names_are_clear(control_settings);
 	for (const struct target_ops *const *k = target_kinds; *k; k++) {
 		names_are_clear((*k)->settings);
 		for (const struct setting *s = (*k)->settings; s->name; s++)
 			if (setting_find(differential_settings, s->name))
+				fail_msg("'%s' is a setting of probes and of target %s", s->name, (*k)->kind);
+		for (const struct setting *s = (*k)->settings; (*k)->agent && s->name; s++)
+			if (setting_find(control_settings, s->name))
 				fail_msg("'%s' is a setting of probes and of target %s", s->name, (*k)->kind);
 	}
 }
@@ -47,6 +52,7 @@ static void defaults_are_within_bounds(void **state)
 	arena_init(&arena, 0);
 	assert_int_equal(settings_init(&settings, plan_settings, &arena), 0);
 	assert_int_equal(settings_init(&settings, differential_settings, &arena), 0);
+	assert_int_equal(settings_init(&settings, control_settings, &arena), 0);
 	for (const struct target_ops *const *k = target_kinds; *k; k++)
 		assert_int_equal(settings_init(&settings, (*k)->settings, &arena), 0);
 	arena_release(&arena);
@@ -61,9 +67,12 @@ static void kinds_are_whole(void **state)
 		assert_ptr_equal(target_find((*k)->kind), *k);
 		assert_non_null((*k)->summary);
 		assert_non_null((*k)->check);
-		assert_non_null((*k)->open);
-		/* one shape or the other */
-		assert_true(((*k)->ports != NULL) != ((*k)->line != NULL));
+		/* one shape or the other, or agents, beside a line or alone */
+		assert_false((*k)->ports && ((*k)->line || (*k)->agent));
+		assert_true((*k)->ports || (*k)->line || (*k)->agent);
+		assert_int_equal((*k)->open != NULL, (*k)->ports || (*k)->line);
+		assert_int_equal((*k)->open_agents != NULL, (*k)->agent != NULL);
+		assert_int_equal((*k)->load_program != NULL, (*k)->agent != NULL);
 		assert_non_null((*k)->close);
 		assert_int_equal((*k)->knows_truth, (*k)->truth != NULL);
 	}
