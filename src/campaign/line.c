@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "campaign/line.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "lab/netns.h"
+#include "probe/cores.h"
+
+enum { WAIT_STEP_NS = 20000000 };
+
+/* Each cell may name another switch. */
+int line_check(const struct measure_setup *setup, struct err *err)
+{
+	const struct plan *plan = setup->plan;
+	struct cores cores;
+	int r = netns_permit(err);
+
+	if (r >= 0)
+		r = cores_choose(1, &cores, err);
+	for (uint32_t i = 0; r >= 0 && plan->target->check_host && i < plan->cell_count; i++) {
+		struct cell_setup cell;
+		struct arena arena;
+
+		arena_init(&arena, 0);
+		r = plan_cell_setup(plan, &plan->cells[i], &arena, &cell) < 0
+			    ? err_set(err, ERR_HOST, ENOMEM, "out of memory")
+			    : plan->target->check_host(&cell.target, err);
+		arena_release(&arena);
+	}
+	return r < 0 ? r : 0;
+}
+
+/*
+ * The switch goes where the kernel puts it: its threads want more than one CPU. What we send with has one, the same for
+ * both, so that on two CPUs there is one that we do not use.
+ */
+static int choose_cpu(struct line_bed *bed, struct store *store, struct err *err)
+{
+	struct cores cores;
+	char text[64];
+	const struct stored_fact facts[] = { { "transit.cpu_send", text }, { "transit.cpu_switch", "any" } };
+	int r = cores_choose(1, &cores, err);
+
+	if (r < 0)
+		return r;
+	bed->cpu = cores.send;
+	snprintf(text, sizeof(text), "%" PRId32, bed->cpu);
+	return store_put_facts(store, facts, 2, err);
+}
+
+int line_begin(struct line_bed *bed, const struct measure_setup *setup, struct store *store, struct err *err)
+{
+	int r;
+
+	*bed = (struct line_bed){ .plan = setup->plan, .interrupted = setup->interrupted, .cpu = -1 };
+	arena_init(&bed->arena, 0);
+	r = netns_permit(err);
+	return r < 0 ? r : choose_cpu(bed, store, err);
+}
+
+int line_open(struct line_bed *bed, const struct turn *turn, uint64_t seed, line_outline *outline, struct err *err)
+{
+	const struct plan *plan = bed->plan;
+	struct target_setup setup = { .directory = plan->directory, .seed = seed };
+	struct stream_outline stream;
+	int r;
+
+	if (plan_cell_setup(plan, &plan->cells[turn->cell], &bed->arena, &bed->cell) < 0)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	r = outline(&bed->cell.probes, plan->directory, &stream, err);
+	if (r < 0)
+		return r;
+	setup.settings = &bed->cell.target;
+	setup.program = bed->cell.program;
+	setup.frame_bytes = stream.longest_bytes;
+	setup.probe_count = setup.frame_count = stream.probe_count;
+	r = plan->target->open(&setup, &bed->target, err);
+	if (r == 0)
+		plan->target->line(bed->target, &bed->line);
+	return r;
+}
+
+int line_wait(const struct line_bed *bed, int64_t ns, struct err *err)
+{
+	for (; ns > 0; ns -= WAIT_STEP_NS) {
+		struct timespec step = { .tv_nsec = ns < WAIT_STEP_NS ? ns : WAIT_STEP_NS };
+
+		if (atomic_load_explicit(bed->interrupted, memory_order_relaxed))
+			return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+int line_outcome(const struct line_bed *bed, int r, struct err *err)
+{
+	struct err dead = { 0 };
+	int alive;
+
+	if (r == -EINTR || !bed->plan->target->check_alive)
+		return r;
+	alive = bed->plan->target->check_alive(bed->target, &dead);
+	if (alive == 0)
+		return r;
+	if (err)
+		*err = dead;
+	return alive;
+}
+
+const char *line_facts(const struct line_bed *bed)
+{
+	return bed->target && bed->plan->target->describe ? bed->plan->target->describe(bed->target) : NULL;
+}
+
+void line_close(struct line_bed *bed)
+{
+	if (bed->target)
+		bed->plan->target->close(bed->target);
+	bed->target = NULL;
+	arena_release(&bed->arena);
+}
