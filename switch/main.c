@@ -212,6 +212,10 @@ static int start(struct app *app, struct err *err)
 	if (!app->quiesce)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
 	switch_clock_start(&app->clock, app->options.wall_clock, &app->options.truth);
+	if (app->options.clock_record)
+		rc = switch_clock_tell(&app->clock, app->options.clock_record);
+	if (rc < 0)
+		return err_set(err, ERR_HOST, -rc, "%s: %s", app->options.clock_record, strerror(-rc));
 	rc = loop_create(&app->loop, err);
 	if (rc == 0) /* a controller that writes one entry at a time is back within this */
 		loop_set_spin(app->loop, CONTROL_SPIN_NS);

@@ -9,7 +9,7 @@
 #include "base/quantity.h"
 #include "base/settings.h"
 
-enum { PORT_NUMBER_MOST = V1MODEL_PORTS - 1, NAME_BYTES = 15 };
+enum { PORT_NUMBER_MOST = V1MODEL_PORTS - 1, NAME_BYTES = 15, CLOCK_DRIFT_PPM_MOST = 500000 };
 
 /* One option: what sets it is called with its value, NULL for a flag. */
 struct row {
@@ -285,6 +285,24 @@ static int set_clock_step(struct options *o, const char *value, struct err *err)
 	return rc < 0 ? rc : time_unsigned_us(when, &o->truth.clock_step_at_us, err);
 }
 
+static int set_clock_drift(struct options *o, const char *value, struct err *err)
+{
+	bool negative = value[0] == '-';
+	uint32_t ppm = 0;
+	int rc = number32(value + negative, 0, CLOCK_DRIFT_PPM_MOST, &ppm, err);
+
+	if (rc == 0)
+		o->truth.clock_drift_ppm = negative ? -(int32_t)ppm : (int32_t)ppm;
+	return rc;
+}
+
+static int set_clock_record(struct options *o, const char *value, struct err *err)
+{
+	(void)err;
+	o->clock_record = value;
+	return 0;
+}
+
 static int set_cold_sleep(struct options *o, const char *value, struct err *err)
 {
 	const char *after;
@@ -332,6 +350,8 @@ static const struct row rows[] = {
 	{ "fault-duplicate", 0, "SHARE", "take received frames twice", set_duplicate },
 	{ "fault-clock-offset", 0, "TIME", "a clock that is wrong, as in -3ms", set_clock_offset },
 	{ "fault-clock-step", 0, "TIME@TIME", "a clock that steps by the first, at the second", set_clock_step },
+	{ "fault-clock-drift", 0, "PPM", "a clock that is so much too fast, as in 50 or -70000", set_clock_drift },
+	{ "clock-record", 0, "FILE", "write what the clock is known to be: its zero, its faults", set_clock_record },
 	{ "fault-cold-sleep", 0, "TIME@TIME", "sleep so long before the first packet after so long a pause",
 	  set_cold_sleep },
 	{ "help", 'h', NULL, "this text", NULL },

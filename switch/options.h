@@ -39,6 +39,7 @@ struct options {
 	uint32_t threads;
 	bool busy_poll, wall_clock;
 	struct truth truth;
+	const char *clock_record; /* file to tell the clock in; NULL: none */
 
 	/* given, accepted, and without effect: said in the log */
 	const char *ignored[16];

@@ -18,18 +18,23 @@ struct truth {
 	int64_t clock_offset_us; /* always added */
 	int64_t clock_step_us;   /* added from clock_step_at_us on */
 	uint64_t clock_step_at_us;
-	uint64_t cold_after_us; /* a packet after so long without any ... */
-	uint64_t cold_sleep_us; /* ... waits so long between its ingress stamp and the parser; 0: never */
+	int32_t clock_drift_ppm; /* how much too fast */
+	uint64_t cold_after_us;  /* a packet after so long without any ... */
+	uint64_t cold_sleep_us;  /* ... waits so long between its ingress stamp and the parser; 0: never */
 };
 
 struct switch_clock {
 	bool wall; /* as BMv2's: the wall clock, whose steps go straight in */
 	int64_t start_ns;
+	int64_t start_utc_ns; /* the same moment by the wall clock */
 	struct truth truth;
 };
 
 void switch_clock_start(struct switch_clock *clock, bool wall, const struct truth *truth);
 uint64_t switch_clock_us(const struct switch_clock *clock);
+
+/* What the clock is known to be, as a line of a file: src/clock/told.h reads it. 0 or -errno. */
+int switch_clock_tell(const struct switch_clock *clock, const char *path);
 
 bool truth_any(const struct truth *truth);
 /* What is set, in words, for the log: "loss 1 %, ...". */

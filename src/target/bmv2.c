@@ -9,24 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grpc/loop.h"
-#include "grpc/status.h"
-#include "lab/topology.h"
-#include "p4rt/blocking.h"
-#include "target/bmv2_private.h"
-#include "target/v1model_program.h"
+#include "target/bmv2_line.h"
 
-enum {
-	DEVICE_ID = 1,
-	ARGS_MOST = 32,
-	REGISTERS_MOST = 16,
-	STOP_MS = 2000,
-	TRY_MS = 500,     /* one attempt to reach a switch that starts */
-	SHIM_BYTES = 128, /* what telemetry may add to a frame */
-};
+/* What telemetry may add to a frame: once, and at each switch. */
+enum { SHIM_BYTES = 96, HOP_BYTES = 32 };
 
-#define ADDRESS     "127.0.0.1:9559"
-#define PROGRAM_NS  INT64_C(30000000000)
 #define DESTINATION 0x0a000202 /* 10.0.2.2: behind host b's route, and nobody's address */
 #define SOURCE      0x0a000101
 
@@ -37,11 +24,8 @@ struct bmv2 {
 	struct arena arena;
 	struct v1model_program program;
 	struct switch_binary binary;
-	struct lab_line *line;
-	struct loop *loop;
-	struct p4rt_client *client;
+	struct bmv2_line line;
 	char *description;
-	bool registers_unwritten;
 	char words[PATH_MAX + 128];
 };
 
@@ -63,7 +47,17 @@ static const struct setting settings[] = {
 	  .choices = log_choices,
 	  .fallback = "off",
 	  .help = "what the switch logs; it costs latency" },
-	{ .name = "args", .type = SETTING_TEXT, .value_name = "WORDS", .help = "further arguments, before `--`" },
+	{ .name = "switches",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_COUNT,
+	  .fallback = "1",
+	  .least = 1,
+	  .most = LAB_SWITCHES_MOST,
+	  .help = "in a line between the two hosts" },
+	{ .name = "args",
+	  .type = SETTING_TEXT,
+	  .value_name = "WORDS",
+	  .help = "further arguments, before `--`; `|` parts those of one switch from the next's" },
 	{ .name = "start_limit",
 	  .type = SETTING_QUANTITY,
 	  .dim = QUANTITY_TIME,
@@ -95,19 +89,24 @@ static int load(const struct target_setup *setup, struct arena *arena, struct v1
 				    settings_text(setup->settings, "entries"), arena, ret, err);
 }
 
-/* P4Info and entries, read together: entries that the program cannot take are found before anything starts. */
-static int understand(const struct v1model_program *program, struct p4info **ret_info,
-		      struct p4rt_entries **ret_entries, struct err *err)
+/* What each switch of the line is given. */
+static int check_switches(const struct settings *s, const struct v1model_program *program, struct arena *arena,
+			  struct err *err)
 {
-	int rc = p4info_parse(program->p4info.text, program->p4info.length_bytes, program->p4info.where, ret_info, err);
+	uint32_t count = (uint32_t)settings_number(s, "switches");
+	const char *args = settings_text(s, "args");
+	int rc = 0;
 
-	if (rc < 0)
-		return rc;
-	rc = p4rt_entries_parse(*ret_info, program->entries.text, program->entries.length_bytes, program->entries.where,
-				ret_entries, err);
-	if (rc < 0) {
-		p4info_destroy(*ret_info);
-		*ret_info = NULL;
+	for (uint32_t i = 1; rc == 0 && i <= count; i++) {
+		struct p4rt_entries *entries = NULL;
+		struct p4info *info = NULL;
+		char *own;
+
+		rc = bmv2_understand(program, i, count, arena, &info, &entries, err);
+		p4rt_entries_destroy(entries);
+		p4info_destroy(info);
+		if (rc == 0 && args)
+			rc = bmv2_args_of(args, i, count, arena, &own, err);
 	}
 	return rc;
 }
@@ -115,8 +114,6 @@ static int understand(const struct v1model_program *program, struct p4info **ret
 static int check(const struct target_setup *setup, struct err *err)
 {
 	struct v1model_program program;
-	struct p4rt_entries *entries = NULL;
-	struct p4info *info = NULL;
 	struct arena arena;
 	int rc;
 
@@ -125,9 +122,7 @@ static int check(const struct target_setup *setup, struct err *err)
 	arena_init(&arena, 0);
 	rc = load(setup, &arena, &program, err);
 	if (rc == 0)
-		rc = understand(&program, &info, &entries, err);
-	p4rt_entries_destroy(entries);
-	p4info_destroy(info);
+		rc = check_switches(setup->settings, &program, &arena, err);
 	arena_release(&arena);
 	return rc;
 }
@@ -143,143 +138,21 @@ static int check_host(const struct settings *s, struct err *err)
 
 /* --- a restart --- */
 
-static int start(struct bmv2 *b, const struct target_setup *setup, struct err *err)
-{
-	static const char *const fixed[] = {
-		"--no-p4", "--device-id", "1", "-i", "1@p1", "-i", "2@p2", "--log-level",
-	};
-	const char *argv[ARGS_MOST + 16] = { b->binary.path }, *args = settings_text(setup->settings, "args");
-	struct lab_switch *sw = &b->line->switches[0];
-	size_t n = 1;
-
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		argv[n++] = fixed[i];
-	argv[n++] = log_choices[settings_number(setup->settings, "log")];
-	if (args) {
-		char *copy = arena_strdup(&b->arena, args);
-		int words = copy ? words_split(copy, argv + n, ARGS_MOST) : -ENOMEM;
-
-		if (words < 0)
-			return err_set(err, ERR_USAGE, -words, "args: more than %d words", ARGS_MOST);
-		n += (size_t)words;
-	}
-	argv[n++] = "--";
-	argv[n++] = "--grpc-server-addr";
-	argv[n++] = ADDRESS;
-	argv[n] = NULL;
-	return process_start(
-		&(struct process_options){
-			.name = "switch", .argv = argv, .netns = &sw->netns, .label = b->line->label },
-		&sw->process, err);
-}
-
-/* Does P4Runtime answer, and are we its primary? */
-static int answers(void *context, struct err *err)
-{
-	struct bmv2 *b = context;
-	const struct p4rt_client_config config = {
-		.address = ADDRESS,
-		.device_id = DEVICE_ID,
-		.election_low = 1,
-		.connect_timeout_ns = TRY_MS * INT64_C(1000000),
-	};
-	int back, rc = netns_enter(&b->line->switches[0].netns, &back, err);
-
-	if (rc < 0)
-		return rc;
-	rc = p4rt_connect(b->loop, &config, TRY_MS * INT64_C(1000000), &b->client, NULL);
-	netns_leave(back);
-	return rc == 0;
-}
-
-/*
- * BMv2 does not write registers by P4Runtime. One that cannot be written keeps its zero, and that is told with the
- * restart; any other refusal is an error.
- */
-static int program_registers(struct bmv2 *b, struct p4rt_entries *registers, struct err *err)
-{
-	struct p4rt_record records[REGISTERS_MOST] = { 0 };
-	struct p4rt_updates updates = { 0 };
-	const struct p4rt_write write = { .updates = &updates, .count = registers->count, .records = records };
-	int rc;
-
-	if (registers->count == 0)
-		return 0;
-	if (registers->count > REGISTERS_MOST)
-		return err_set(err, ERR_USAGE, E2BIG, "%zu registers to write; at most %d are expected",
-			       registers->count, REGISTERS_MOST);
-	rc = p4rt_entries_encode(registers, &updates) < 0 ? err_set(err, ERR_HOST, ENOMEM, "out of memory")
-							  : p4rt_write(b->client, &write, PROGRAM_NS, NULL, err);
-	p4rt_updates_release(&updates);
-	for (size_t i = 0; rc == 0 && i < registers->count; i++) {
-		if (records[i].status == GRPC_UNIMPLEMENTED)
-			b->registers_unwritten = true;
-		else if (records[i].status != GRPC_OK)
-			rc = err_set(err, ERR_RESULT, EPROTO, "line %u: the switch does not write the register: %s",
-				     registers->items[i].line, grpc_status_name(records[i].status));
-	}
-	return rc;
-}
-
-/* Registers to the end of the list, the rest in their order. Returns how many are no registers. */
-static size_t registers_last(struct p4rt_entries *entries, struct p4rt_update *scratch)
-{
-	size_t n = 0, registers = 0;
-
-	for (size_t i = 0; i < entries->count; i++)
-		if (entries->items[i].kind == P4RT_UPDATE_REGISTER)
-			scratch[registers++] = entries->items[i];
-		else
-			entries->items[n++] = entries->items[i];
-	memcpy(entries->items + n, scratch, registers * sizeof(*scratch));
-	return n;
-}
-
-static int program_entries(struct bmv2 *b, const struct p4rt_entries *entries, struct err *err)
-{
-	struct p4rt_update *scratch = malloc((entries->count + 1) * sizeof(*scratch));
-	struct p4rt_entries first = *entries, rest = *entries;
-	int rc;
-
-	if (!scratch)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-	first.count = registers_last(&first, scratch);
-	free(scratch);
-	rest.items += first.count;
-	rest.count -= first.count;
-	rc = first.count ? p4rt_program(b->client, &first, PROGRAM_NS, err) : 0;
-	return rc < 0 ? rc : program_registers(b, &rest, err);
-}
-
-static int program(struct bmv2 *b, struct err *err)
-{
-	struct p4rt_entries *entries = NULL;
-	struct p4info *info = NULL;
-	int rc = understand(&b->program, &info, &entries, err);
-
-	if (rc == 0)
-		rc = p4rt_set_pipeline(b->client, info, b->program.json.text, b->program.json.length_bytes, PROGRAM_NS,
-				       err);
-	if (rc == 0)
-		rc = program_entries(b, entries, err);
-	if (rc < 0 && err)
-		err_wrap(err, "program %s", b->program.name);
-	p4rt_entries_destroy(entries);
-	p4info_destroy(info);
-	return rc;
-}
-
 static char *describe_switch(const struct bmv2 *b)
 {
 	char json[17], p4info[17], entries[17], *text;
+	bool written = true;
 	json_t *o;
 
 	snprintf(json, sizeof(json), "%016" PRIx64, b->program.json.hash);
 	snprintf(p4info, sizeof(p4info), "%016" PRIx64, b->program.p4info.hash);
 	snprintf(entries, sizeof(entries), "%016" PRIx64, b->program.entries.hash);
-	o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "switch", b->binary.path, "version", b->binary.version,
-		      "program", b->program.name, "json_fnv1a64", json, "p4info_fnv1a64", p4info, "entries_fnv1a64",
-		      entries, "registers_written", !b->registers_unwritten);
+	for (uint32_t i = 0; i < b->line.lab->switch_count; i++)
+		written = written && !b->line.switches[i].registers_unwritten;
+	o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:i}", "switch", b->binary.path, "version",
+		      b->binary.version, "program", b->program.name, "json_fnv1a64", json, "p4info_fnv1a64", p4info,
+		      "entries_fnv1a64", entries, "registers_written", written, "switches",
+		      (int)b->line.lab->switch_count);
 	text = o ? json_dumps(o, JSON_COMPACT) : NULL;
 	json_decref(o);
 	return text;
@@ -291,13 +164,9 @@ static void close_target(struct target *target)
 
 	if (!b)
 		return;
-	p4rt_client_destroy(b->client);
-	loop_destroy(b->loop);
-	if (b->line && b->line->switches[0].process) {
-		process_stop(b->line->switches[0].process, STOP_MS);
-		b->line->switches[0].process = NULL;
-	}
-	lab_line_close(b->line);
+	bmv2_line_release(&b->line);
+	loop_destroy(b->line.loop);
+	lab_line_close(b->line.lab);
 	free(b->description);
 	arena_release(&b->arena);
 	free(b);
@@ -306,14 +175,16 @@ static void close_target(struct target *target)
 static int open_line(struct bmv2 *b, const struct target_setup *setup, struct err *err)
 {
 	static atomic_uint serial; /* names are unique in the process */
-	const uint32_t mtu = setup->frame_bytes > LAB_MTU_BYTES - SHIM_BYTES ? LAB_MTU_BYTES + SHIM_BYTES : 0;
+	const uint32_t switches = (uint32_t)settings_number(setup->settings, "switches");
+	const uint32_t grows = SHIM_BYTES + switches * HOP_BYTES;
+	const uint32_t mtu = setup->frame_bytes > LAB_MTU_BYTES - grows ? LAB_MTU_BYTES + grows : 0;
 	const struct lab_line_options options = {
-		.switches = 1,
+		.switches = switches,
 		.serial = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed),
 		.mtu_bytes = mtu,
 	};
 
-	return lab_line_open(&options, &b->line, err);
+	return lab_line_open(&options, &b->line.lab, err);
 }
 
 static int open_target(const struct target_setup *setup, struct target **ret_target, struct err *err)
@@ -334,21 +205,15 @@ static int open_target(const struct target_setup *setup, struct target **ret_tar
 	if (rc == 0)
 		rc = open_line(b, setup, err);
 	if (rc == 0)
-		rc = loop_create(&b->loop, err);
+		rc = loop_create(&b->line.loop, err);
+	b->line.program = &b->program;
+	b->line.binary = &b->binary;
 	if (rc == 0)
-		rc = start(b, setup, err);
-	if (rc == 0)
-		rc = process_wait_ready(b->line->switches[0].process, answers, b,
-					settings_number(setup->settings, "start_limit") / 1000000, err);
-	if (rc == 0)
-		rc = program(b, err);
+		rc = bmv2_line_start(&b->line, setup->settings, &b->arena, err);
 	if (rc < 0) {
 		close_target(&b->target);
 		return rc;
 	}
-	/* Nothing is to be asked any more, and a connection would wake threads of the switch. */
-	p4rt_client_destroy(b->client);
-	b->client = NULL;
 	b->description = describe_switch(b);
 	name = strrchr(b->binary.path, '/');
 	snprintf(b->words, sizeof(b->words), "%s %s", name ? name + 1 : b->binary.path, b->binary.version);
@@ -361,10 +226,11 @@ static void line(struct target *target, struct target_line *ret)
 	struct bmv2 *b = self(target);
 
 	*ret = (struct target_line){
-		.line = b->line,
+		.line = b->line.lab,
+		.switches = b->line.told,
 		.source_ipv4 = SOURCE,
 		.destination_ipv4 = DESTINATION,
-		.ended_fd = process_fd(b->line->switches[0].process),
+		.ended_fd = b->line.ended_fd,
 		.switch_words = b->words,
 		.ether_probes = strstr(b->program.json.text, "\"0x88b5\"") != NULL,
 	};
@@ -373,10 +239,7 @@ static void line(struct target *target, struct target_line *ret)
 
 static int check_alive(struct target *target, struct err *err)
 {
-	struct bmv2 *b = self(target);
-	int rc = process_check(b->line->switches[0].process, err);
-
-	return rc < 0 ? rc : lab_line_check(b->line, err);
+	return bmv2_line_check(&self(target)->line, err);
 }
 
 static const char *describe(const struct target *target)

@@ -44,10 +44,20 @@ struct target_ports {
 	struct io_port *bypass; /* and here */
 };
 
+struct told_clock;
+
+/* One switch of a line, as it runs. */
+struct target_switch {
+	int64_t started_utc_ns; /* CLOCK_REALTIME, just before its process was made */
+	int32_t pid;
+	const struct told_clock *clock; /* what its clock is known to be (clock/told.h); NULL: not known */
+};
+
 /* What a target with a line offers. Borrowed, until close. */
 struct target_line {
 	const struct lab_line *line;
-	uint8_t destination_mac[6]; /* of frames that host a sends so that they come to host b */
+	const struct target_switch *switches; /* line->switch_count of them, in its order */
+	uint8_t destination_mac[6];           /* of frames that host a sends so that they come to host b */
 	bool ether_probes; /* the program finds the instrument header behind EtherType 0x88B5, not behind IPv4 */
 	uint32_t source_ipv4, destination_ipv4; /* host order; no kernel answers for the destination */
 	int ended_fd;                           /* readable once a switch has ended; -1: none */
