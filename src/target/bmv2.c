@@ -47,13 +47,13 @@ static const struct setting settings[] = {
 	  .choices = log_choices,
 	  .fallback = "off",
 	  .help = "what the switch logs; it costs latency" },
-	{ .name = "switches",
+	{ .name = "hops",
 	  .type = SETTING_QUANTITY,
 	  .dim = QUANTITY_COUNT,
 	  .fallback = "1",
 	  .least = 1,
 	  .most = LAB_SWITCHES_MOST,
-	  .help = "in a line between the two hosts" },
+	  .help = "switches in a line between the two hosts" },
 	{ .name = "args",
 	  .type = SETTING_TEXT,
 	  .value_name = "WORDS",
@@ -93,7 +93,7 @@ static int load(const struct target_setup *setup, struct arena *arena, struct v1
 static int check_switches(const struct settings *s, const struct v1model_program *program, struct arena *arena,
 			  struct err *err)
 {
-	uint32_t count = (uint32_t)settings_number(s, "switches");
+	uint32_t count = (uint32_t)settings_number(s, "hops");
 	const char *args = settings_text(s, "args");
 	int rc = 0;
 
@@ -175,7 +175,7 @@ static void close_target(struct target *target)
 static int open_line(struct bmv2 *b, const struct target_setup *setup, struct err *err)
 {
 	static atomic_uint serial; /* names are unique in the process */
-	const uint32_t switches = (uint32_t)settings_number(setup->settings, "switches");
+	const uint32_t switches = (uint32_t)settings_number(setup->settings, "hops");
 	const uint32_t grows = SHIM_BYTES + switches * HOP_BYTES;
 	const uint32_t mtu = setup->frame_bytes > LAB_MTU_BYTES - grows ? LAB_MTU_BYTES + grows : 0;
 	const struct lab_line_options options = {
