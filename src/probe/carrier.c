@@ -32,6 +32,8 @@ struct carrier {
 	uint64_t received;
 	pthread_t thread;
 	bool running;
+	int64_t start_ns; /* CLOCK_MONOTONIC of frame 0 */
+	int64_t halt_ns;  /* of carrier_halt; 0: not yet */
 	atomic_bool stop;
 	atomic_ullong sent, refused;
 };
@@ -51,6 +53,24 @@ static void sleep_until(int64_t at_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 
+static double period_ns(const struct carrier *c)
+{
+	return (c->config.frame_bytes + FCS_BYTES) * 8e9 / (double)c->config.rate_bps;
+}
+
+/* Frame i is due at start + i * period, in fixed point: the rate does not drift. */
+static uint64_t due_by(const struct carrier *c, int64_t now_ns)
+{
+	uint64_t due = now_ns < c->start_ns ? 0 : (uint64_t)((double)(now_ns - c->start_ns) / period_ns(c)) + 1;
+
+	return c->config.frames && due > c->config.frames ? c->config.frames : due;
+}
+
+static bool stopped(const struct carrier *c)
+{
+	return atomic_load_explicit(&c->stop, memory_order_relaxed);
+}
+
 static void send_some(struct carrier *c, uint64_t count)
 {
 	struct iovec part = { c->frame, c->config.frame_bytes };
@@ -58,7 +78,7 @@ static void send_some(struct carrier *c, uint64_t count)
 
 	for (unsigned i = 0; i < BURST; i++)
 		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
-	while (count > 0) {
+	while (count > 0 && !stopped(c)) {
 		unsigned n = count < BURST ? (unsigned)count : BURST;
 		int took = sendmmsg(c->fd, messages, n, 0);
 
@@ -69,25 +89,21 @@ static void send_some(struct carrier *c, uint64_t count)
 	}
 }
 
-/* Frame i is due at start + i * period, in fixed point: the rate does not drift. */
 static void *send_all(void *context)
 {
 	struct carrier *c = context;
-	const double period_ns = (c->config.frame_bytes + FCS_BYTES) * 8e9 / (double)c->config.rate_bps;
-	int64_t start_ns = monotonic_ns();
 	uint64_t next = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	while (!atomic_load_explicit(&c->stop, memory_order_relaxed)) {
-		int64_t now_ns = monotonic_ns();
-		uint64_t due = (uint64_t)((double)(now_ns - start_ns) / period_ns) + 1;
-		int64_t at_ns;
+	while (!stopped(c) && (!c->config.frames || next < c->config.frames)) {
+		int64_t now_ns = monotonic_ns(), at_ns;
+		uint64_t due = due_by(c, now_ns);
 
 		if (due > next) {
 			send_some(c, due - next);
 			next = due;
 		}
-		at_ns = start_ns + (int64_t)((double)next * period_ns);
+		at_ns = c->start_ns + (int64_t)((double)next * period_ns(c));
 		now_ns = monotonic_ns();
 		sleep_until(at_ns > now_ns + SLEEP_LEAST_NS ? at_ns : now_ns + SLEEP_LEAST_NS);
 	}
@@ -131,6 +147,7 @@ static int start_thread(struct carrier *c, struct err *err)
 		CPU_SET(c->config.cpu, &cpus);
 		pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
 	}
+	c->start_ns = monotonic_ns();
 	rc = pthread_create(&c->thread, &attributes, send_all, c);
 	pthread_attr_destroy(&attributes);
 	c->running = rc == 0;
@@ -160,13 +177,20 @@ int carrier_start(const struct carrier_config *config, struct carrier **ret, str
 	return 0;
 }
 
+void carrier_halt(struct carrier *c)
+{
+	c->halt_ns = monotonic_ns();
+	atomic_store_explicit(&c->stop, true, memory_order_relaxed);
+	if (c->running)
+		pthread_join(c->thread, NULL);
+	c->running = false;
+}
+
 void carrier_stop(struct carrier *c)
 {
 	if (!c)
 		return;
-	atomic_store_explicit(&c->stop, true, memory_order_relaxed);
-	if (c->running)
-		pthread_join(c->thread, NULL);
+	carrier_halt(c);
 	if (c->fd >= 0)
 		close(c->fd);
 	tap_close(&c->receiver);
@@ -176,13 +200,16 @@ void carrier_stop(struct carrier *c)
 int carrier_counts(struct carrier *c, struct carrier_counts *ret, struct err *err)
 {
 	uint64_t seen, dropped;
+	int64_t now_ns;
 	int rc = tap_counts(&c->receiver, &seen, &dropped, err);
 
 	if (rc < 0)
 		return rc;
 	c->received += seen;
+	now_ns = monotonic_ns();
 	*ret = (struct carrier_counts){
-		.at_ns = monotonic_ns(),
+		.at_ns = now_ns,
+		.due = due_by(c, c->halt_ns ? c->halt_ns : now_ns),
 		.sent = atomic_load_explicit(&c->sent, memory_order_relaxed),
 		.refused = atomic_load_explicit(&c->refused, memory_order_relaxed),
 		.received = c->received,

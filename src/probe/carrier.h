@@ -21,15 +21,20 @@ struct carrier_config {
 	const struct target_line *line;
 	int64_t rate_bps;
 	uint32_t frame_bytes; /* without FCS */
+	uint64_t frames;      /* after which it sends no more; 0: until it is stopped */
 	int32_t cpu;          /* where its thread runs; -1: anywhere */
 };
 
 int carrier_start(const struct carrier_config *config, struct carrier **ret, struct err *err);
 void carrier_stop(struct carrier *c); /* NULL is fine */
 
+/* Send no more; what is under way still arrives and is counted. Once, and carrier_stop afterwards. */
+void carrier_halt(struct carrier *c);
+
 /* Sent and arrived since the start; may be asked at any time by the thread that started it. */
 struct carrier_counts {
 	int64_t at_ns;          /* CLOCK_MONOTONIC */
+	uint64_t due;           /* frames that the schedule asked for up to now, or to carrier_halt */
 	uint64_t sent, refused; /* frames; refused: the interface would not take them */
 	uint64_t received;
 };

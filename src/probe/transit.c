@@ -549,6 +549,8 @@ int transit_run(const struct transit_config *config, struct transit *ret_rows, s
 		rc = open_taps(s, err);
 	if (rc == 0)
 		rc = prime(s, err);
+	if (rc == 0 && config->begin)
+		rc = config->begin(config->begin_context, err);
 	if (rc == 0 && config->carrier)
 		rc = carrier_counts(config->carrier, &before, err);
 	if (rc == 0)

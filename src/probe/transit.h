@@ -67,7 +67,10 @@ struct transit_config {
 	bool unprotected;               /* leave scheduling and memory as they are (tests) */
 	int32_t cpu;                    /* of the sender; -1: any */
 	const atomic_bool *interrupted; /* NULL: cannot be interrupted */
-	uint32_t forget_every;          /* a test's fault: the matcher forgets each nth frame; 0: none */
+	/* Called when a probe has come through, before the first one that counts; NULL: not. Its error is the run's. */
+	int (*begin)(void *context, struct err *err);
+	void *begin_context;
+	uint32_t forget_every; /* a test's fault: the matcher forgets each nth frame; 0: none */
 };
 
 /* From a plan's probes: section; line, run, carrier and interrupt stay the caller's. */
