@@ -303,6 +303,17 @@ static int set_clock_record(struct options *o, const char *value, struct err *er
 	return 0;
 }
 
+static int set_rate(struct options *o, const char *value, struct err *err)
+{
+	const char *over;
+	char rate[32];
+	int rc = split(value, '@', "BITRATE@TIME, as in 20Mbps@50ms,", rate, sizeof(rate), &over, err);
+
+	if (rc == 0)
+		rc = quantity_parse(rate, QUANTITY_BITRATE, &o->truth.rate_bps, err);
+	return rc < 0 ? rc : quantity_parse(over, QUANTITY_TIME, &o->truth.rate_over_ns, err);
+}
+
 static int set_cold_sleep(struct options *o, const char *value, struct err *err)
 {
 	const char *after;
@@ -347,6 +358,8 @@ static const struct row rows[] = {
 	{ "wall-clock", 0, NULL, "stamps by the wall clock, steps included, as BMv2's are", set_wall_clock },
 	{ "fault-delay", 0, "TIME", "hold every packet so long before egress", set_delay },
 	{ "fault-loss", 0, "SHARE", "lose received frames, as in 1%", set_loss },
+	{ "fault-rate", 0, "BITRATE@TIME", "lose what each thread receives over a rate, a mean over the time",
+	  set_rate },
 	{ "fault-duplicate", 0, "SHARE", "take received frames twice", set_duplicate },
 	{ "fault-clock-offset", 0, "TIME", "a clock that is wrong, as in -3ms", set_clock_offset },
 	{ "fault-clock-step", 0, "TIME@TIME", "a clock that steps by the first, at the second", set_clock_step },

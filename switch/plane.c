@@ -54,6 +54,7 @@ struct worker {
 	struct mailbox *up, *down;     /* to the control thread; from it (packet-outs) */
 	int epoll_fd;
 	struct rng rng;
+	struct truth_bucket bucket;
 	uint64_t last_us; /* of the frame received last */
 	uint64_t last_look_us;
 	atomic_bool stop;
@@ -194,7 +195,8 @@ static void take_frame(struct worker *w, struct port *port, const struct io_fram
 	uint64_t now = now_us(w);
 
 	port_recorded(port, &port->in, frame->stamp_ns, frame);
-	if (!w->engine || truth_happens(&w->rng, truth->loss_ppm))
+	if (!w->engine || truth_happens(&w->rng, truth->loss_ppm) ||
+	    truth_over_rate(truth, &w->bucket, frame->stamp_ns, frame->length_bytes))
 		return;
 	if (truth->cold_sleep_us && now - w->last_us > truth->cold_after_us)
 		nanosleep(&(struct timespec){ (time_t)(truth->cold_sleep_us / 1000000),

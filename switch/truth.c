@@ -9,6 +9,8 @@
 
 enum { START_TRIES = 8 };
 
+enum { FCS_BYTES = 4 };
+
 static int64_t clock_ns(bool wall)
 {
 	struct timespec t;
@@ -69,8 +71,26 @@ int switch_clock_tell(const struct switch_clock *clock, const char *path)
 
 bool truth_any(const struct truth *t)
 {
-	return t->hold_us || t->loss_ppm || t->duplicate_ppm || t->clock_offset_us || t->clock_step_us ||
+	return t->hold_us || t->rate_bps || t->loss_ppm || t->duplicate_ppm || t->clock_offset_us || t->clock_step_us ||
 	       t->clock_drift_ppm || t->cold_sleep_us;
+}
+
+bool truth_over_rate(const struct truth *t, struct truth_bucket *b, int64_t stamp_ns, uint32_t length_bytes)
+{
+	const double bits = (length_bytes + FCS_BYTES) * 8.0;
+	const double most_bits = (double)t->rate_bps * (double)t->rate_over_ns / 1e9;
+
+	if (!t->rate_bps)
+		return false;
+	if (stamp_ns > b->last_ns) {
+		b->spent_bits -= (double)t->rate_bps * (double)(stamp_ns - b->last_ns) / 1e9;
+		b->spent_bits = b->spent_bits < 0 ? 0 : b->spent_bits;
+		b->last_ns = stamp_ns;
+	}
+	if (b->spent_bits + bits > most_bits)
+		return true;
+	b->spent_bits += bits;
+	return false;
 }
 
 void truth_describe(const struct truth *t, char *ret, unsigned size_bytes)
@@ -82,6 +102,7 @@ void truth_describe(const struct truth *t, char *ret, unsigned size_bytes)
 	if ((condition) && n < size_bytes)                                                                             \
 	n += (unsigned)snprintf(ret + n, size_bytes - n, __VA_ARGS__)
 	SAY(t->hold_us, ", delay %" PRIu64 " us", t->hold_us);
+	SAY(t->rate_bps, ", no more than %" PRId64 " bit/s over %" PRId64 " us", t->rate_bps, t->rate_over_ns / 1000);
 	SAY(t->loss_ppm, ", loss %" PRIu32 " ppm", t->loss_ppm);
 	SAY(t->duplicate_ppm, ", duplication %" PRIu32 " ppm", t->duplicate_ppm);
 	SAY(t->clock_offset_us, ", clock off by %" PRId64 " us", t->clock_offset_us);

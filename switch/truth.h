@@ -15,6 +15,8 @@ struct truth {
 	uint64_t hold_us;        /* every packet stays this long between ingress and egress */
 	uint32_t loss_ppm;       /* of received frames that vanish before the parser */
 	uint32_t duplicate_ppm;  /* that are taken twice */
+	int64_t rate_bps;        /* what comes in over it vanishes, whole frames with their FCS counted; 0: nothing */
+	int64_t rate_over_ns;    /* it is a mean over so long: a burst as long as that passes */
 	int64_t clock_offset_us; /* always added */
 	int64_t clock_step_us;   /* added from clock_step_at_us on */
 	uint64_t clock_step_at_us;
@@ -39,6 +41,15 @@ int switch_clock_tell(const struct switch_clock *clock, const char *path);
 bool truth_any(const struct truth *truth);
 /* What is set, in words, for the log: "loss 1 %, ...". */
 void truth_describe(const struct truth *truth, char *ret, unsigned size_bytes);
+
+/* How much may still pass: a bucket that fills at the rate. All zeros: full. */
+struct truth_bucket {
+	double spent_bits;
+	int64_t last_ns;
+};
+
+/* Is this frame, which arrived then, over the rate? Arrivals count, so that a switch that was away loses nothing by it. */
+bool truth_over_rate(const struct truth *truth, struct truth_bucket *bucket, int64_t stamp_ns, uint32_t length_bytes);
 
 static inline bool truth_happens(struct rng *rng, uint32_t ppm)
 {

@@ -197,9 +197,30 @@ static void letters_keep_order_and_a_full_box_refuses(void **state)
 	mailbox_destroy(box);
 }
 
+static void what_is_over_the_rate_vanishes(void **state)
+{
+	const struct truth truth = { .rate_bps = 20000000, .rate_over_ns = 50000000 }, none = { 0 };
+	/* 40 Mbit/s of 1250 bytes on the wire: one each 250 us; half of a second's 4000 pass, and a burst of 100 */
+	struct truth_bucket bucket = { 0 };
+	const int64_t start_ns = INT64_C(1700000000000000000);
+	unsigned passed = 0;
+
+	(void)state;
+	for (int64_t i = 0; i < 4000; i++)
+		passed += !truth_over_rate(&truth, &bucket, start_ns + i * 250000, 1246);
+	assert_in_range(passed, 2099, 2101);
+	/* at the rate nothing is lost, however late the switch looks */
+	bucket = (struct truth_bucket){ 0 };
+	for (int64_t i = 0; i < 2000; i++)
+		assert_false(truth_over_rate(&truth, &bucket, start_ns + i * 500000, 1246));
+	assert_false(truth_over_rate(&none, &bucket, start_ns, 1246));
+	assert_true(truth_any(&truth));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_over_the_rate_vanishes),
 		cmocka_unit_test_setup_teardown(frames_go_in_and_come_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(digests_and_messages_reach_the_control_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_are_swapped_under_traffic, setup, teardown),
