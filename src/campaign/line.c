@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "lab/cpus.h"
 #include "lab/netns.h"
-#include "probe/cores.h"
 
 enum { WAIT_STEP_NS = 20000000 };
 
@@ -15,11 +15,11 @@ enum { WAIT_STEP_NS = 20000000 };
 int line_check(const struct measure_setup *setup, struct err *err)
 {
 	const struct plan *plan = setup->plan;
-	struct cores cores;
+	struct transit_places places;
 	int r = netns_permit(err);
 
 	if (r >= 0)
-		r = cores_choose(1, &cores, err);
+		r = transit_places_choose(&places, err);
 	for (uint32_t i = 0; r >= 0 && plan->target->check_host && i < plan->cell_count; i++) {
 		struct cell_setup cell;
 		struct arena arena;
@@ -33,32 +33,31 @@ int line_check(const struct measure_setup *setup, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-/*
- * The switch goes where the kernel puts it: its threads want more than one CPU. What we send with has one, the same for
- * both, so that on two CPUs there is one that we do not use.
- */
-static int choose_cpu(struct line_bed *bed, struct store *store, struct err *err)
+/* Where the switches really run is the target's to say, with each restart: a plan can place them otherwise. */
+static int choose_places(struct line_bed *bed, struct store *store, struct err *err)
 {
-	struct cores cores;
-	char text[64];
-	const struct stored_fact facts[] = { { "transit.cpu_send", text }, { "transit.cpu_switch", "any" } };
-	int r = cores_choose(1, &cores, err);
+	char send[16], carrier[16], left[CPUS_TEXT_BYTES];
+	const struct stored_fact facts[] = { { "transit.cpu_send", send },
+					     { "transit.cpu_carrier", carrier },
+					     { "transit.cpus_left", left } };
+	int r = transit_places_choose(&bed->places, err);
 
 	if (r < 0)
 		return r;
-	bed->cpu = cores.send;
-	snprintf(text, sizeof(text), "%" PRId32, bed->cpu);
-	return store_put_facts(store, facts, 2, err);
+	snprintf(send, sizeof(send), "%" PRId32, bed->places.send);
+	snprintf(carrier, sizeof(carrier), "%" PRId32, bed->places.carrier);
+	cpus_text(&bed->places.target, left, sizeof(left));
+	return store_put_facts(store, facts, sizeof(facts) / sizeof(facts[0]), err);
 }
 
 int line_begin(struct line_bed *bed, const struct measure_setup *setup, struct store *store, struct err *err)
 {
 	int r;
 
-	*bed = (struct line_bed){ .plan = setup->plan, .interrupted = setup->interrupted, .cpu = -1 };
+	*bed = (struct line_bed){ .plan = setup->plan, .interrupted = setup->interrupted };
 	arena_init(&bed->arena, 0);
 	r = netns_permit(err);
-	return r < 0 ? r : choose_cpu(bed, store, err);
+	return r < 0 ? r : choose_places(bed, store, err);
 }
 
 int line_open(struct line_bed *bed, const struct turn *turn, uint64_t seed, line_outline *outline, struct err *err)
@@ -76,6 +75,7 @@ int line_open(struct line_bed *bed, const struct turn *turn, uint64_t seed, line
 	setup.settings = &bed->cell.target;
 	setup.program = bed->cell.program;
 	setup.frame_bytes = stream.longest_bytes;
+	setup.cpus = &bed->places.target;
 	setup.probe_count = setup.frame_count = stream.probe_count;
 	r = plan->target->open(&setup, &bed->target, err);
 	if (r == 0)
@@ -97,12 +97,16 @@ int line_wait(const struct line_bed *bed, int64_t ns, struct err *err)
 
 int line_outcome(const struct line_bed *bed, int r, struct err *err)
 {
+	const struct target_ops *ops = bed->plan->target;
 	struct err dead = { 0 };
-	int alive;
+	int alive = 0;
 
-	if (r == -EINTR || !bed->plan->target->check_alive)
+	if (r == -EINTR)
 		return r;
-	alive = bed->plan->target->check_alive(bed->target, &dead);
+	if (ops->check_alive)
+		alive = ops->check_alive(bed->target, &dead);
+	if (alive == 0 && r == -ETIMEDOUT && ops->check_answers)
+		alive = ops->check_answers(bed->target, &dead);
 	if (alive == 0)
 		return r;
 	if (err)

@@ -4,16 +4,17 @@
 
 #include "campaign/measure.h"
 #include "probe/differential_stream.h"
+#include "probe/transit_places.h"
 #include "target/target.h"
 
 /*
- * What the measures share that send through a line of switches: the permit to make one, the CPU
- * that sends, and the line of a restart, open and programmed.
+ * What the measures share that send through a line of switches: the permit to make one, who
+ * runs on which CPU, and the line of a restart, open and programmed.
  */
 struct line_bed {
 	const struct plan *plan;
 	const atomic_bool *interrupted;
-	int32_t cpu; /* of what sends; -1: none of its own */
+	struct transit_places places; /* who runs where */
 
 	/* of the restart that is open */
 	struct arena arena; /* the cell's settings */
@@ -28,7 +29,7 @@ typedef int line_outline(const struct settings *probes, const char *directory, s
 /* measure_ops.check: may this process make a line, and has the host what each cell's target asks for? */
 int line_check(const struct measure_setup *setup, struct err *err);
 
-/* In the caller's storage; chooses the CPU and tells the store of it. After a failure line_end is fine. */
+/* In the caller's storage; chooses the CPUs and tells the store of it. After a failure line_end is fine. */
 int line_begin(struct line_bed *bed, const struct measure_setup *setup, struct store *store, struct err *err);
 
 /* The cell's target, anew. After a failure line_close is fine. */
@@ -39,7 +40,7 @@ int line_wait(const struct line_bed *bed, int64_t ns, struct err *err);
 
 /*
  * `r` with *err is how a piece of work ended. A switch that died, or an interface that vanished, explains
- * whatever else went wrong: that is the error then.
+ * whatever else went wrong, and so does one that does not answer while nothing comes through: that is the error then.
  */
 int line_outcome(const struct line_bed *bed, int r, struct err *err);
 

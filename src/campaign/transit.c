@@ -35,7 +35,7 @@ static int start_carrier(struct measuring *m, struct err *err)
 		.line = &m->config.line,
 		.rate_bps = m->config.carrier_bps,
 		.frame_bytes = m->config.carrier_frame_bytes,
-		.cpu = m->bed.cpu,
+		.cpu = m->bed.places.carrier,
 	};
 	int r = m->config.carrier_bps ? carrier_start(&config, &m->carrier, err) : 0;
 
@@ -49,8 +49,9 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 
 	if (r < 0)
 		return r;
-	m->config =
-		(struct transit_config){ .line = m->bed.line, .interrupted = m->bed.interrupted, .cpu = m->bed.cpu };
+	m->config = (struct transit_config){ .line = m->bed.line,
+					     .interrupted = m->bed.interrupted,
+					     .cpu = m->bed.places.send };
 	transit_config_from(&m->config, &m->bed.cell.probes);
 	m->rows = malloc(m->config.count * sizeof(*m->rows));
 	if (!m->rows)

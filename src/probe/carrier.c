@@ -164,7 +164,7 @@ int carrier_start(const struct carrier_config *config, struct carrier **ret, str
 	c->config = *config;
 	c->fd = -1;
 	c->receiver = TAP_NONE;
-	rc = tap_open(&config->line->line->b.port, TAP_IN, TAP_CARRIER, &c->receiver, err);
+	rc = tap_open(&config->line->line->b.port, TAP_IN, TAP_CARRIER, 0, &c->receiver, err);
 	if (rc == 0)
 		rc = open_sender(c, err);
 	if (rc == 0)

@@ -3,20 +3,23 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/errqueue.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/net_tstamp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "packet/frame.h"
 #include "probe/carrier.h"
 
-enum { ROOM_BYTES = 64 << 20, BURST = 64, CONTROL_BYTES = 128 };
+enum { SLOT_BYTES = 512, BLOCK_BYTES = 1 << 16, SLOTS_A_BLOCK = BLOCK_BYTES / SLOT_BYTES };
+
+_Static_assert(TPACKET2_HDRLEN + 32 + TAP_SNAP_BYTES <= SLOT_BYTES, "what is kept has to fit a slot");
 
 /* Jumps count instructions to skip. The first two look at the direction. */
 #define PKTTYPE ((uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE))
@@ -58,27 +61,71 @@ static int filter_carrier(int fd, enum tap_side side)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
-static int prepare(int fd, const struct link_end *at, enum tap_side side, enum tap_what what)
+static int number_option(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
+}
+
+/* What is only counted finds no room, which costs least. */
+static int no_room(int fd)
+{
+	return number_option(fd, SOL_SOCKET, SO_RCVBUF, 0);
+}
+
+static int map_ring(struct tap *tap, uint32_t slots)
+{
+	struct tpacket_req request = { .tp_block_size = BLOCK_BYTES, .tp_frame_size = SLOT_BYTES };
+	uint32_t n = SLOTS_A_BLOCK;
+	void *ring;
+	int rc = number_option(tap->fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2);
+
+	if (rc < 0)
+		return rc;
+	while (n < slots && n < TAP_SLOTS_MOST)
+		n *= 2;
+	request.tp_frame_nr = n;
+	request.tp_block_nr = n / SLOTS_A_BLOCK;
+	if (setsockopt(tap->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof(request)) < 0)
+		return -errno;
+	ring = mmap(NULL, (size_t)n * SLOT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, tap->fd, 0);
+	if (ring == MAP_FAILED)
+		return -errno;
+	tap->ring = ring;
+	tap->ring_bytes = (size_t)n * SLOT_BYTES;
+	tap->slot_mask = n - 1;
+	return 0;
+}
+
+static int keep_frames(struct tap *tap, uint32_t slots)
+{
+	int rc = map_ring(tap, slots);
+
+	return rc < 0 ? rc
+		      : number_option(tap->fd, SOL_SOCKET, SO_TIMESTAMPING,
+				      SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE);
+}
+
+static int prepare(struct tap *tap, const struct link_end *at, enum tap_side side, enum tap_what what, uint32_t slots)
 {
 	const struct sockaddr_ll address = { .sll_family = AF_PACKET,
 					     .sll_protocol = htons(ETH_P_ALL),
 					     .sll_ifindex = (int)at->index };
-	int stamps = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
-	/* what is only counted need not be kept */
-	int room = what == TAP_CARRIER ? 0 : ROOM_BYTES;
+	int rc;
 
-	if ((what == TAP_CARRIER ? filter_carrier(fd, side) : filter_probes(fd, side)) < 0)
+	if ((what == TAP_CARRIER ? filter_carrier(tap->fd, side) : filter_probes(tap->fd, side)) < 0)
 		return -errno;
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0 &&
-	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)) < 0)
-		return -errno;
-	if (what == TAP_PROBES && setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof(stamps)) < 0)
-		return -errno;
+	/* What leaves is not even copied for a tap of what enters. */
+	if (side == TAP_IN)
+		number_option(tap->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
+	rc = what == TAP_CARRIER ? no_room(tap->fd) : keep_frames(tap, slots);
+	if (rc < 0)
+		return rc;
 	/* only now: nothing that the filter has not seen is in the socket */
-	return bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	return bind(tap->fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 }
 
-int tap_open(const struct link_end *at, enum tap_side side, enum tap_what what, struct tap *ret, struct err *err)
+int tap_open(const struct link_end *at, enum tap_side side, enum tap_what what, uint32_t slots, struct tap *ret,
+	     struct err *err)
 {
 	struct tap tap = TAP_NONE;
 	int rc;
@@ -88,7 +135,7 @@ int tap_open(const struct link_end *at, enum tap_side side, enum tap_what what, 
 	tap.fd = netns_socket(at->netns, AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, 0, err);
 	if (tap.fd < 0)
 		return tap.fd;
-	rc = prepare(tap.fd, at, side, what);
+	rc = prepare(&tap, at, side, what, slots);
 	if (rc < 0) {
 		tap_close(&tap);
 		return err_set(err, ERR_HOST, -rc, "cannot listen at %s: %s", tap.where, strerror(-rc));
@@ -99,49 +146,48 @@ int tap_open(const struct link_end *at, enum tap_side side, enum tap_what what, 
 
 void tap_close(struct tap *tap)
 {
+	if (tap->ring)
+		munmap(tap->ring, tap->ring_bytes);
 	if (tap->fd >= 0)
 		close(tap->fd);
+	tap->ring = NULL;
 	tap->fd = -1;
 }
 
-static int64_t stamp_of(struct msghdr *m)
+unsigned tap_take(struct tap *tap, unsigned most, tap_take_fn *take, void *context)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPING) {
-			struct scm_timestamping t;
+	unsigned n = 0;
 
-			memcpy(&t, CMSG_DATA(c), sizeof(t));
-			return t.ts[0].tv_sec * INT64_C(1000000000) + t.ts[0].tv_nsec;
-		}
-	return 0;
+	for (; n < most; n++) {
+		struct tpacket2_hdr *h = (struct tpacket2_hdr *)(tap->ring + (tap->next & tap->slot_mask) * SLOT_BYTES);
+		uint32_t status = atomic_load_explicit((_Atomic uint32_t *)&h->tp_status, memory_order_acquire);
+		struct tap_frame frame;
+
+		if (!(status & TP_STATUS_USER))
+			break;
+		frame = (struct tap_frame){
+			.bytes = (const uint8_t *)h + h->tp_mac,
+			.length_bytes = h->tp_len,
+			.kept_bytes = h->tp_snaplen,
+			.stamp_ns = status & TP_STATUS_TS_SOFTWARE ? h->tp_sec * INT64_C(1000000000) + h->tp_nsec : 0,
+		};
+		take(context, &frame);
+		atomic_store_explicit((_Atomic uint32_t *)&h->tp_status, TP_STATUS_KERNEL, memory_order_release);
+		tap->next++;
+	}
+	return n;
 }
 
-int tap_drain(struct tap *tap, tap_take_fn *take, void *context, struct err *err)
+int tap_check(struct tap *tap, struct err *err)
 {
-	uint8_t bytes[BURST][TAP_SNAP_BYTES], control[BURST][CONTROL_BYTES];
-	struct mmsghdr messages[BURST];
-	struct iovec parts[BURST];
-	int total = 0, got;
+	socklen_t length = sizeof(int);
+	int code = 0;
 
-	do {
-		for (int i = 0; i < BURST; i++) {
-			parts[i] = (struct iovec){ bytes[i], TAP_SNAP_BYTES };
-			messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i],
-								     .msg_iovlen = 1,
-								     .msg_control = control[i],
-								     .msg_controllen = CONTROL_BYTES } };
-		}
-		got = recvmmsg(tap->fd, messages, BURST, MSG_DONTWAIT, NULL);
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			got = 0;
-		if (got < 0)
-			return err_set(err, ERR_HOST, errno, "%s: %s", tap->where,
-				       errno == ENETDOWN ? "the interface went down, or is gone" : strerror(errno));
-		for (int i = 0; i < got; i++)
-			take(context, bytes[i], messages[i].msg_len, stamp_of(&messages[i].msg_hdr));
-		total += got;
-	} while (got == BURST);
-	return total;
+	if (getsockopt(tap->fd, SOL_SOCKET, SO_ERROR, &code, &length) < 0)
+		code = errno;
+	return code ? err_set(err, ERR_HOST, code, "%s: %s", tap->where,
+			      code == ENETDOWN ? "the interface went down, or is gone" : strerror(code))
+		    : 0;
 }
 
 int tap_counts(struct tap *tap, uint64_t *ret_seen, uint64_t *ret_dropped, struct err *err)

@@ -8,75 +8,33 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock/watch.h"
 #include "lab/topology.h"
-#include "packet/probe_id.h"
-#include "probe/protect.h"
-#include "probe/tap.h"
+#include "probe/transit_private.h"
 #include "probe/transit_settings.h"
 #include "stats/sort.h"
 
 enum {
-	LEAD_NS = 2000000,       /* from the start of the sender to its first probe */
-	SLEEP_LEAST_NS = 200000, /* probes closer than this are waited for without sleeping */
-	OFTEN_NS = 5000000,      /* probes closer than this are read while the run lasts */
-	OFTEN_MS = 5,
+	LEAD_NS = 2000000,    /* from the start of the loop to its first probe */
 	LINGER_NS = 20000000, /* after the last arrival: duplicates */
+	LOOK_NS = 5000000,
+	ASK_MS = 1000, /* a signal may fall between looking at the flag and waiting */
 	PRIME_STEP_NS = 20000000,
 	PRIME_LIMIT_NS = 1500000000,
 	SPARE_EVENTS = 1024,
 	STAMPS_BYTES = 12,
 	SEQUENCE_BYTES = 4,
 };
-
-enum { SW_IN, SW_OUT, RX, TAPS };
-
-struct collector {
-	struct tap tap;
-	struct transit_events events;
-	struct id_reader reader;
-	uint32_t forget_every, forget_in;
-	uint64_t taken;              /* frames, priming's too */
-	uint64_t warm_up, unstamped; /* of priming: seen, and those of them without a stamp */
-};
-
-struct state {
-	const struct transit_config *config;
-	struct collector at[TAPS];
-	uint8_t frame[FRAME_MAX_BYTES];
-	uint32_t sequence_at, id_at; /* in it, behind the headers and two stamps */
-	uint16_t tag;
-	int fd; /* sends at host a */
-	int done_fd;
-
-	atomic_bool stop; /* set by who collects: the switch has ended */
-	struct transit *rows;
-	int64_t start_ns;      /* CLOCK_MONOTONIC of probe 0 */
-	int64_t start_real_ns; /* CLOCK_REALTIME of the same moment */
-	struct protection protection;
-	/* The sender's, to be read when it has ended: */
-	uint32_t sent;
-	enum protect_how got;
-	int error; /* errno of a send that failed; 0 */
-	int64_t last_tx_ns;
-};
-
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
 
 static void sleep_until(int64_t at_ns)
 {
@@ -85,14 +43,9 @@ static void sleep_until(int64_t at_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 
-static bool interrupted(const struct state *s)
+static bool interrupted(const struct transit_state *s)
 {
 	return s->config->interrupted && atomic_load_explicit(s->config->interrupted, memory_order_relaxed);
-}
-
-static bool stopped(const struct state *s)
-{
-	return atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
 void transit_config_from(struct transit_config *config, const struct settings *probes)
@@ -104,111 +57,12 @@ void transit_config_from(struct transit_config *config, const struct settings *p
 	config->drift_ppm = (double)settings_number(probes, "drift");
 	config->carrier_bps = settings_number(probes, "carrier");
 	config->carrier_frame_bytes = (uint32_t)settings_number(probes, "carrier_size");
-}
-
-/* --- what the taps see --- */
-
-static void take(void *context, const uint8_t *bytes, uint32_t length_bytes, int64_t stamp_ns)
-{
-	struct collector *c = context;
-	struct transit_event *e;
-	int32_t at;
-
-	if (c->forget_every && --c->forget_in == 0) {
-		c->forget_in = c->forget_every;
-		return;
-	}
-	if (c->events.count == c->events.capacity) {
-		c->events.overflow++;
-		return;
-	}
-	c->taken++;
-	e = &c->events.items[c->events.count++];
-	*e = (struct transit_event){ .stamp_ns = stamp_ns };
-	e->status = (uint8_t)id_read(&c->reader, bytes, length_bytes, &e->id);
-	at = instrument_find(bytes, length_bytes);
-	if (at >= 0) {
-		struct instrument_header h;
-
-		instrument_read(bytes + at, &h);
-		e->instrument = 1;
-		e->p4_in_us = h.ingress_us;
-		e->p4_out_us = h.egress_us;
-	}
-	if (e->status == ID_WARM_UP) {
-		c->warm_up++;
-		c->unstamped += stamp_ns == 0;
-	}
-}
-
-static int drain(struct state *s, struct err *err)
-{
-	for (int t = 0; t < TAPS; t++) {
-		int rc = tap_drain(&s->at[t].tap, take, &s->at[t], err);
-
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-/* --- the sender --- */
-
-static int send_probe(struct state *s, uint32_t sequence, uint16_t tag)
-{
-	store_be32(s->frame + s->sequence_at, sequence);
-	id_native_write(s->frame + s->id_at, sequence, tag);
-	return send(s->fd, s->frame, s->config->frame_bytes, 0) < 0 ? -errno : 0;
-}
-
-static void wait_for(const struct state *s, int64_t due_ns)
-{
-	if (s->config->interval_ns >= SLEEP_LEAST_NS) {
-		sleep_until(due_ns);
-		return;
-	}
-	while (clock_ns(CLOCK_MONOTONIC) < due_ns)
-		__builtin_ia32_pause();
-}
-
-static void *send_all(void *context)
-{
-	struct state *s = context;
-	const struct transit_config *c = s->config;
-	bool sleeps = c->interval_ns >= SLEEP_LEAST_NS;
-	struct protection p = s->protection;
-
-	prctl(PR_SET_TIMERSLACK, 1UL);
-	/* One that never sleeps must not keep the switch from a CPU that they share. */
-	if (!sleeps && p.wanted == PROTECT_FIFO)
-		p.wanted = PROTECT_NICE;
-	s->got = protect_thread(&p);
-	for (uint32_t i = 0; i < c->count && !interrupted(s) && !stopped(s); i++) {
-		struct transit *row = &s->rows[i];
-		int64_t due_ns = s->start_ns + i * c->interval_ns;
-		int rc;
-
-		wait_for(s, due_ns);
-		row->seq = row->packet = i;
-		row->sched_ns = i * c->interval_ns;
-		row->tx_ns = clock_ns(CLOCK_REALTIME) - s->start_real_ns;
-		rc = send_probe(s, i, s->tag);
-		if (rc == -ENOBUFS || rc == -EAGAIN)
-			rc = 0; /* on its way it was lost: it was sent */
-		if (rc < 0) {
-			s->error = -rc;
-			break;
-		}
-		s->sent = i + 1;
-	}
-	s->last_tx_ns = clock_ns(CLOCK_MONOTONIC);
-	eventfd_write(s->done_fd, 1);
-	return NULL;
+	config->in_flight = (uint32_t)settings_number(probes, "in_flight");
 }
 
 /* --- before --- */
 
-static int open_sender(struct state *s, struct err *err)
+static int open_sender(struct transit_state *s, struct err *err)
 {
 	const struct target_line *line = &s->config->line;
 	const struct link_end *at = &line->line->a.port;
@@ -232,52 +86,63 @@ static int open_sender(struct state *s, struct err *err)
 	if (bind(s->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return err_set(err, ERR_HOST, errno, "cannot send at %s: %s", at->name, strerror(errno));
 	s->done_fd = eventfd(0, EFD_CLOEXEC);
-	return s->done_fd < 0 ? err_set(err, ERR_HOST, errno, "cannot make an event: %s", strerror(errno)) : 0;
+	s->stop_fd = eventfd(0, EFD_CLOEXEC);
+	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	return s->done_fd < 0 || s->stop_fd < 0 || s->timer_fd < 0
+		       ? err_set(err, ERR_HOST, errno, "cannot make an event: %s", strerror(errno))
+		       : 0;
 }
 
-static int open_taps(struct state *s, struct err *err)
+static int open_events(struct transit_state *s, struct collector *c, struct err *err)
+{
+	c->events.capacity = s->config->count * 2 + SPARE_EVENTS;
+	c->events.items = malloc(c->events.capacity * sizeof(*c->events.items));
+	if (!c->events.items)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes",
+			       s->config->count);
+	/* touched now, not while the run lasts */
+	memset(c->events.items, 0, c->events.capacity * sizeof(*c->events.items));
+	id_reader_init(&c->reader, ID_NATIVE, s->tag);
+	id_reader_hint(&c->reader, s->id_at);
+	return 0;
+}
+
+static int open_taps(struct transit_state *s, struct err *err)
 {
 	const struct lab_line *line = s->config->line.line;
 	const struct lab_switch *last = &line->switches[line->switch_count - 1];
 	const struct {
 		const struct link_end *end;
 		enum tap_side side;
-	} places[TAPS] = {
-		[SW_IN] = { &line->switches[0].port[0], TAP_IN },
-		[SW_OUT] = { &last->port[1], TAP_OUT },
-		[RX] = { &line->b.port, TAP_IN },
+	} places[PLACES] = {
+		[AT_TX] = { &line->a.port, TAP_OUT },
+		[AT_SW_IN] = { &line->switches[0].port[0], TAP_IN },
+		[AT_SW_OUT] = { &last->port[1], TAP_OUT },
+		[AT_RX] = { &line->b.port, TAP_IN },
 	};
+	int rc = 0;
 
-	for (int t = 0; t < TAPS; t++) {
-		struct collector *c = &s->at[t];
-		int rc = tap_open(places[t].end, places[t].side, TAP_PROBES, &c->tap, err);
+	for (int p = 0; rc == 0 && p < PLACES; p++) {
+		struct collector *c = &s->at[p];
 
-		if (rc < 0)
-			return rc;
-		c->events.capacity = s->config->count * 2 + SPARE_EVENTS;
-		c->events.items = malloc(c->events.capacity * sizeof(*c->events.items));
-		if (!c->events.items)
-			return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes",
-				       s->config->count);
-		/* touched now, not while the run lasts */
-		memset(c->events.items, 0, c->events.capacity * sizeof(*c->events.items));
-		id_reader_init(&c->reader, ID_NATIVE, s->tag);
-		id_reader_hint(&c->reader, s->id_at);
+		rc = open_events(s, c, err);
+		if (rc == 0)
+			rc = tap_open(places[p].end, places[p].side, TAP_PROBES, c->events.capacity, &c->tap, err);
 	}
-	s->at[RX].forget_every = s->at[RX].forget_in = s->config->forget_every;
-	return 0;
+	s->at[AT_RX].forget_every = s->at[AT_RX].forget_in = s->config->forget_every;
+	return rc;
 }
 
-static void forget_events(struct state *s)
+static void forget_events(struct transit_state *s)
 {
-	for (int t = 0; t < TAPS; t++)
-		s->at[t].events.count = 0;
+	for (int p = 0; p < PLACES; p++)
+		s->at[p].events.count = 0;
 }
 
-static bool primed(const struct state *s)
+static bool primed(const struct transit_state *s)
 {
-	for (int t = 0; t < TAPS; t++)
-		if (s->at[t].warm_up == s->at[t].unstamped)
+	for (int p = 0; p < PLACES; p++)
+		if (s->at[p].warm_up == s->at[p].unstamped)
 			return false;
 	return true;
 }
@@ -286,7 +151,7 @@ static bool primed(const struct state *s)
  * The kernel begins to stamp some time after it was asked to, and a switch forwards some time after it was
  * programmed: unmeasured probes go first, until one has been seen at every place with a stamp.
  */
-static int prime(struct state *s, struct err *err)
+static int prime(struct transit_state *s, struct err *err)
 {
 	int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + PRIME_LIMIT_NS;
 	uint32_t sent = 0;
@@ -299,14 +164,14 @@ static int prime(struct state *s, struct err *err)
 			return err_set(err, ERR_RESULT, ETIMEDOUT,
 				       "no probe came through: of %u sent, %" PRIu64 " were seen at %s, %" PRIu64
 				       " at %s, %" PRIu64 " at %s%s",
-				       sent, s->at[SW_IN].warm_up, s->at[SW_IN].tap.where, s->at[SW_OUT].warm_up,
-				       s->at[SW_OUT].tap.where, s->at[RX].warm_up, s->at[RX].tap.where,
-				       s->at[RX].warm_up ? ", without stamps" : "");
-		rc = send_probe(s, sent++, (uint16_t)(s->tag | ID_TAG_WARM_UP));
+				       sent, s->at[AT_SW_IN].warm_up, s->at[AT_SW_IN].tap.where,
+				       s->at[AT_SW_OUT].warm_up, s->at[AT_SW_OUT].tap.where, s->at[AT_RX].warm_up,
+				       s->at[AT_RX].tap.where, s->at[AT_RX].warm_up ? ", without stamps" : "");
+		rc = transit_send(s, sent++, (uint16_t)(s->tag | ID_TAG_WARM_UP));
 		if (rc < 0)
 			return err_set(err, ERR_HOST, -rc, "cannot send at eth0 of host a: %s", strerror(-rc));
 		sleep_until(clock_ns(CLOCK_MONOTONIC) + PRIME_STEP_NS);
-		rc = drain(s, err);
+		transit_collect(s);
 		forget_events(s);
 	}
 	return rc;
@@ -314,9 +179,11 @@ static int prime(struct state *s, struct err *err)
 
 /* --- the run --- */
 
-static int start_sender(struct state *s, pthread_t *ret, struct err *err)
+/* It takes no signals: they are to interrupt who waits for it. */
+static int start_loop(struct transit_state *s, pthread_t *ret, struct err *err)
 {
 	pthread_attr_t attributes;
+	sigset_t all, before;
 	cpu_set_t cpus;
 	int rc;
 
@@ -326,73 +193,97 @@ static int start_sender(struct state *s, pthread_t *ret, struct err *err)
 		CPU_SET(s->config->cpu, &cpus);
 		pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
 	}
-	rc = pthread_create(ret, &attributes, send_all, s);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(ret, &attributes, transit_loop, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return rc ? err_set(err, ERR_HOST, rc, "cannot start the sender: %s", strerror(rc)) : 0;
 }
 
-/* Until the sender is done, or the switch has ended. Probes that come often are read meanwhile. */
-static int collect(struct state *s, struct err *err)
+/*
+ * Until the loop is done, the switch has ended (-ECHILD), an interface has gone, or there is an interrupt. Asks the taps
+ * for nothing but errors, so no frame wakes this thread.
+ */
+static int watch(struct transit_state *s, struct err *err)
 {
-	struct pollfd fds[2] = { { .fd = s->done_fd, .events = POLLIN },
-				 { .fd = s->config->line.ended_fd, .events = POLLIN } };
-	bool often = s->config->interval_ns < OFTEN_NS;
+	struct pollfd fds[2 + PLACES] = { { .fd = s->done_fd, .events = POLLIN },
+					  { .fd = s->config->line.ended_fd, .events = POLLIN } };
 	int rc = 0;
 
-	while (rc == 0) {
-		int ready = poll(fds, 2, often ? OFTEN_MS : -1);
-
-		if (often)
-			rc = drain(s, err);
-		if (ready > 0 && fds[0].revents)
-			break;
-		if (ready > 0 && fds[1].revents)
+	for (int p = 0; p < PLACES; p++)
+		fds[2 + p] = (struct pollfd){ .fd = s->at[p].tap.fd };
+	while (rc == 0 && !interrupted(s)) {
+		if (poll(fds, 2 + PLACES, ASK_MS) <= 0)
+			continue;
+		if (fds[0].revents)
+			return 0;
+		if (fds[1].revents)
 			return -ECHILD;
+		for (int p = 0; rc == 0 && p < PLACES; p++)
+			rc = fds[2 + p].revents ? tap_check(&s->at[p].tap, err) : 0;
 	}
 	return rc;
 }
 
 /* What is still under way may arrive until the deadline; then a little longer for duplicates. */
-static int linger(struct state *s, struct err *err)
+static void linger(struct transit_state *s)
 {
 	int64_t end_ns = s->last_tx_ns + s->config->deadline_ns;
-	int rc = drain(s, err);
 
-	while (rc == 0 && s->at[RX].events.count < s->sent && clock_ns(CLOCK_MONOTONIC) < end_ns && !interrupted(s)) {
-		sleep_until(clock_ns(CLOCK_MONOTONIC) + OFTEN_MS * 1000000);
-		rc = drain(s, err);
+	transit_collect(s);
+	while (s->at[AT_RX].events.count < s->sent && clock_ns(CLOCK_MONOTONIC) < end_ns && !interrupted(s)) {
+		sleep_until(clock_ns(CLOCK_MONOTONIC) + LOOK_NS);
+		transit_collect(s);
 	}
-	if (rc == 0) {
-		sleep_until(clock_ns(CLOCK_MONOTONIC) + LINGER_NS);
-		rc = drain(s, err);
-	}
-	return rc;
+	sleep_until(clock_ns(CLOCK_MONOTONIC) + LINGER_NS);
+	transit_collect(s);
 }
 
-static int measure(struct state *s, struct step_watch *steps, struct err *err)
+static int say_silent(const struct transit_state *s, struct err *err)
 {
-	pthread_t sender;
+	char text[160] = "";
+	size_t n = 0;
+
+	for (int p = AT_SW_IN; p < PLACES; p++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s probe %" PRIu32 " at %s", n ? "," : "",
+				      s->at[p].newest, s->at[p].tap.where);
+	return err_set(err, ERR_RESULT, ETIMEDOUT,
+		       "nothing has come through for %.1f s; of %" PRIu32 " probes sent, the last to be seen was%s",
+		       (double)s->silent_ns / 1e9, s->sent, text);
+}
+
+static int measure(struct transit_state *s, struct step_watch *steps, struct err *err)
+{
+	pthread_t loop;
 	int rc;
 
-	protect_begin(&s->protection, s->config->unprotected ? PROTECT_NOTHING : PROTECT_FIFO);
+	s->spins = transit_spins(s->config->interval_ns);
+	/* One that never sleeps must not keep others from its CPU for ever. */
+	protect_begin(&s->protection, s->config->unprotected ? PROTECT_NOTHING
+				      : s->spins             ? PROTECT_NICE
+							     : PROTECT_FIFO);
 	step_watch_start(steps);
 	s->start_ns = clock_ns(CLOCK_MONOTONIC) + LEAD_NS + s->config->interval_ns;
 	s->start_real_ns = clock_ns(CLOCK_REALTIME) + (s->start_ns - clock_ns(CLOCK_MONOTONIC));
-	rc = start_sender(s, &sender, err);
+	rc = start_loop(s, &loop, err);
 	if (rc == 0) {
-		rc = collect(s, err);
-		/* the last thing it waits for is the probe that is due */
-		atomic_store_explicit(&s->stop, rc < 0, memory_order_relaxed);
-		pthread_join(sender, NULL);
-		/* A switch that has ended is the target's to tell of, and its end may be what stopped the sender. */
-		if (rc == -ECHILD)
-			rc = 0;
-		else if (rc == 0 && s->error)
+		rc = watch(s, err);
+		if (rc < 0 || interrupted(s))
+			transit_loop_stop(s);
+		pthread_join(loop, NULL);
+		/* A switch that has ended is the target's to tell of, and its end may be what stopped the loop. */
+		if (rc == 0 && s->error)
 			rc = err_set(err, ERR_HOST, s->error, "cannot send at eth0 of host a: %s", strerror(s->error));
-		if (rc == 0 && !stopped(s))
-			rc = linger(s, err);
+		if (rc == 0 && s->silent)
+			rc = say_silent(s, err);
+		if (rc == 0)
+			linger(s);
+		else if (rc == -ECHILD)
+			rc = 0;
 	}
 	step_watch_check(steps);
+	protect_words(&s->protection, s->got, s->config->cpu >= 0, s->protected_how, sizeof(s->protected_how));
 	protect_end(&s->protection);
 	if (interrupted(s))
 		return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
@@ -401,7 +292,7 @@ static int measure(struct state *s, struct step_watch *steps, struct err *err)
 
 /* --- afterwards --- */
 
-static void lateness(const struct state *s, int64_t *values, struct run_record *ret)
+static void lateness(const struct transit_state *s, int64_t *values, struct run_record *ret)
 {
 	const struct transit *last = &s->rows[s->sent - 1];
 
@@ -416,10 +307,12 @@ static void lateness(const struct state *s, int64_t *values, struct run_record *
 				   : NAN;
 }
 
-static void judge(const struct state *s, uint64_t dropped, struct run_record *ret)
+static void judge(const struct transit_state *s, uint64_t dropped, struct run_record *ret)
 {
-	uint64_t overflow = s->at[SW_IN].events.overflow + s->at[SW_OUT].events.overflow + s->at[RX].events.overflow;
+	uint64_t overflow = 0;
 
+	for (int p = 0; p < PLACES; p++)
+		overflow += s->at[p].events.overflow;
 	if (dropped)
 		snprintf(ret->invalid, sizeof(ret->invalid), "the receiver had no room for %" PRIu64 " frames",
 			 dropped);
@@ -432,7 +325,7 @@ static void judge(const struct state *s, uint64_t dropped, struct run_record *re
 			 ret->ledger.classified);
 }
 
-static void count_missing(const struct state *s, struct transit_conditions *c)
+static void count_missing(const struct transit_state *s, struct transit_conditions *c)
 {
 	for (uint32_t i = 0; i < s->sent; i++) {
 		if (s->rows[i].fate != FATE_MATCHED)
@@ -442,14 +335,13 @@ static void count_missing(const struct state *s, struct transit_conditions *c)
 	}
 }
 
-static int conclude(struct state *s, const struct step_watch *steps, struct run_record *ret,
+static int conclude(struct transit_state *s, const struct step_watch *steps, struct run_record *ret,
 		    struct transit_conditions *c, struct err *err)
 {
 	const struct transit_config *config = s->config;
 	uint64_t arrived, dropped;
 	int64_t *scratch;
-	char words[96];
-	int rc = tap_counts(&s->at[RX].tap, &arrived, &dropped, err);
+	int rc = tap_counts(&s->at[AT_RX].tap, &arrived, &dropped, err);
 
 	if (rc < 0)
 		return rc;
@@ -471,19 +363,22 @@ static int conclude(struct state *s, const struct step_watch *steps, struct run_
 		.pingpong_p50_ns = NAN,
 		.clock_steps = steps->steps,
 	};
+	transit_match(s->rows, s->sent, s->start_real_ns, config->deadline_ns,
+		      &(struct transit_seen){ .tx = &s->at[AT_TX].events,
+					      .sw_in = &s->at[AT_SW_IN].events,
+					      .sw_out = &s->at[AT_SW_OUT].events,
+					      .rx = &s->at[AT_RX].events },
+		      &ret->ledger);
 	lateness(s, scratch, ret);
 	free(scratch);
-	transit_match(s->rows, s->sent, s->start_real_ns, config->deadline_ns, &s->at[SW_IN].events,
-		      &s->at[SW_OUT].events, &s->at[RX].events, &ret->ledger);
 	/* both since the tap was opened: no frame can fall between two counts */
 	ret->ledger.arrived = arrived;
-	ret->ledger.classified = s->at[RX].taken;
+	ret->ledger.classified = s->at[AT_RX].taken;
 	if (transit_align(s->rows, s->sent, config->drift_ppm, &ret->ledger, c, NULL) < 0)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", s->sent);
 	count_missing(s, c);
-	protect_words(&s->protection, s->got, config->cpu >= 0, words, sizeof(words));
-	snprintf(ret->protection, sizeof(ret->protection), "%s; %s between probes", words,
-		 config->interval_ns >= SLEEP_LEAST_NS ? "sleeps" : "spins");
+	snprintf(ret->protection, sizeof(ret->protection), "%s; %s between probes", s->protected_how,
+		 s->spins ? "spins" : "sleeps");
 	judge(s, dropped, ret);
 	return 0;
 }
@@ -506,16 +401,20 @@ static int carrier_window(const struct transit_config *config, const struct carr
 	return 0;
 }
 
-static void release(struct state *s)
+static void release(struct transit_state *s)
 {
-	for (int t = 0; t < TAPS; t++) {
-		tap_close(&s->at[t].tap);
-		free(s->at[t].events.items);
+	for (int p = 0; p < PLACES; p++) {
+		tap_close(&s->at[p].tap);
+		free(s->at[p].events.items);
 	}
 	if (s->fd >= 0)
 		close(s->fd);
-	if (s->done_fd >= 0)
-		close(s->done_fd);
+	for (size_t i = 0; i < 3; i++) {
+		int fd = (const int[]){ s->done_fd, s->stop_fd, s->timer_fd }[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
 	free(s);
 }
 
@@ -531,18 +430,18 @@ int transit_run(const struct transit_config *config, struct transit *ret_rows, s
 	};
 	struct carrier_counts before = { 0 };
 	struct step_watch steps = { 0 };
-	struct state *s = calloc(1, sizeof(*s));
+	struct transit_state *s = calloc(1, sizeof(*s));
 	int rc;
 
 	if (!s)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
 	s->config = config;
 	s->rows = ret_rows;
-	s->fd = s->done_fd = -1;
+	s->fd = s->done_fd = s->stop_fd = s->timer_fd = -1;
 	/* told apart from probes of an earlier run that are still about */
 	s->tag = (uint16_t)(1 + (clock_ns(CLOCK_MONOTONIC) / 1000 + config->run) % ID_TAG_MASK);
-	for (int t = 0; t < TAPS; t++)
-		s->at[t].tap = TAP_NONE;
+	for (int p = 0; p < PLACES; p++)
+		s->at[p].tap = TAP_NONE;
 	snprintf(c.regime, sizeof(c.regime), "%s", transit_regime(config->carrier_bps, config->interval_ns));
 	rc = open_sender(s, err);
 	if (rc == 0)

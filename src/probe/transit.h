@@ -17,14 +17,15 @@
  * One run of the transit method: probes go from host a through a switch to host b,
  * on an absolute schedule. Each carries the instrument header, into which the
  * program writes its ingress and egress stamp (p4_in, p4_out, the switch's own
- * clock, us); the kernel stamps it at the switch's interfaces (sw_in, sw_out)
- * and at host b (rx). Sending and stamping are the kernel's work, so nothing
- * but the sender wakes up for a probe.
+ * clock, us); the kernel stamps it where it leaves host a (tx), at the switch's
+ * interfaces (sw_in, sw_out) and at host b (rx). Sending and stamping are the
+ * kernel's work, so nothing but the sender wakes up for a probe.
  */
 #define TRANSIT_NONE INT64_MIN /* this time does not exist */
 
 enum transit_flags {
 	TRANSIT_SET_APART = 1 << 0, /* a clock stepped while it was under way: in no figure */
+	TRANSIT_TX_ASKED = 1 << 1,  /* the kernel has no stamp of its leaving: tx_ns is before the call that sent it */
 };
 
 /* One row for every probe sent. ns: CLOCK_REALTIME since the run's start (run_record.started_utc_ns). */
@@ -33,7 +34,7 @@ struct transit {
 	uint32_t packet; /* the same; what pair.packet is */
 	uint8_t fate;    /* enum fate */
 	uint8_t flags;
-	int64_t sched_ns, tx_ns; /* intended; before the system call that sent it */
+	int64_t sched_ns, tx_ns; /* intended; left host a */
 	int64_t sw_in_ns, sw_out_ns, rx_ns;
 	int64_t p4_in_us, p4_out_us; /* since the switch started, unwrapped within the run */
 };
@@ -60,6 +61,7 @@ struct transit_config {
 	uint32_t count;
 	int64_t interval_ns, deadline_ns;
 	uint32_t frame_bytes;
+	uint32_t in_flight; /* most probes on their way; 0: no bound */
 	double drift_ppm;
 	struct carrier *carrier; /* running; NULL: none */
 	int64_t carrier_bps;     /* as asked for */
@@ -73,13 +75,16 @@ struct transit_config {
 	uint32_t forget_every; /* a test's fault: the matcher forgets each nth frame; 0: none */
 };
 
+/* Nothing comes through for the deadline and so much more: the run is given up. */
+enum { TRANSIT_SILENT_NS = 2000000000, TRANSIT_SILENT_PROBES = 20 };
+
 /* From a plan's probes: section; line, run, carrier and interrupt stay the caller's. */
 void transit_config_from(struct transit_config *config, const struct settings *probes);
 
 /*
  * Run. `rows` has room for config->count; ret->ledger.sent of them are written, in order of
  * sending. A run that cannot be trusted is no error: 0, and ret->invalid says why. No probe comes through before the
- * first one is sent: ERR_RESULT, -ETIMEDOUT, saying where they were last seen. -EINTR: interrupted, nothing is kept.
+ * first one is sent, or after a while none any more: ERR_RESULT, -ETIMEDOUT, saying where they were last seen. -EINTR: interrupted, nothing is kept.
  */
 int transit_run(const struct transit_config *config, struct transit *ret_rows, struct run_record *ret,
 		struct transit_conditions *ret_conditions, struct err *err);
@@ -101,15 +106,18 @@ struct transit_events {
 	uint64_t overflow; /* events for which there was no room */
 };
 
+struct transit_seen {
+	const struct transit_events *tx, *sw_in, *sw_out, *rx;
+};
+
 /*
- * Fates and stamps of rows whose seq, sched_ns and tx_ns are filled in, from what the
- * taps saw in order. Fills the ledger but for `arrived`
- * and `set_apart`. Flags are for transit_align. Stamps become
+ * Fates and stamps of rows whose seq, sched_ns and tx_ns (when it was asked to go) are
+ * filled in, from what the taps saw in order. Fills the ledger but for `arrived`
+ * and `set_apart`. Flags but TRANSIT_TX_ASKED are for transit_align. Stamps become
  * relative to start_ns.
  */
 void transit_match(struct transit *rows, uint32_t count, int64_t start_ns, int64_t deadline_ns,
-		   const struct transit_events *sw_in, const struct transit_events *sw_out,
-		   const struct transit_events *rx, struct ledger *ret);
+		   const struct transit_seen *seen, struct ledger *ret);
 
 /*
  * Align the matched rows; sets TRANSIT_SET_APART where a clock stepped around a

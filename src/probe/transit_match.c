@@ -32,6 +32,19 @@ static void take_stamps(struct transit *rows, uint32_t count, int64_t start_ns, 
 	}
 }
 
+/* When it left is the kernel's word; until there is one, when it was asked to. */
+static void take_tx(struct transit *rows, uint32_t count, int64_t start_ns, const struct transit_events *events)
+{
+	for (uint32_t i = 0; i < events->count; i++) {
+		const struct transit_event *e = &events->items[i];
+
+		if (e->status != ID_OK || e->id >= count || e->stamp_ns == 0 || !(rows[e->id].flags & TRANSIT_TX_ASKED))
+			continue;
+		rows[e->id].tx_ns = e->stamp_ns - start_ns;
+		rows[e->id].flags &= (uint8_t)~TRANSIT_TX_ASKED;
+	}
+}
+
 struct rx_state {
 	struct transit *rows;
 	uint32_t count;
@@ -64,7 +77,7 @@ static void arrive(struct rx_state *s, const struct transit_event *e)
 	}
 	if (row->rx_ns != TRANSIT_NONE && row->rx_ns - row->tx_ns > s->deadline_ns)
 		row->fate = FATE_LATE;
-	else if (row->rx_ns == TRANSIT_NONE || row->p4_in_us == TRANSIT_NONE)
+	else if (row->rx_ns == TRANSIT_NONE || row->p4_in_us == TRANSIT_NONE || row->flags & TRANSIT_TX_ASKED)
 		row->fate = FATE_UNSTAMPED;
 	else
 		row->fate = FATE_MATCHED;
@@ -89,20 +102,21 @@ static void attribute(struct rx_state *s, const struct transit_event *e)
 }
 
 void transit_match(struct transit *rows, uint32_t count, int64_t start_ns, int64_t deadline_ns,
-		   const struct transit_events *sw_in, const struct transit_events *sw_out,
-		   const struct transit_events *rx, struct ledger *ret)
+		   const struct transit_seen *seen, struct ledger *ret)
 {
+	const struct transit_events *rx = seen->rx;
 	struct rx_state s = { rows, count, start_ns, deadline_ns, ret, false, 0, 0 };
 
 	*ret = (struct ledger){ .sent = count, .classified = rx->count };
 	for (uint32_t i = 0; i < count; i++) {
 		rows[i].fate = FATE_LOST;
-		rows[i].flags = 0;
+		rows[i].flags = TRANSIT_TX_ASKED;
 		rows[i].sw_in_ns = rows[i].sw_out_ns = rows[i].rx_ns = TRANSIT_NONE;
 		rows[i].p4_in_us = rows[i].p4_out_us = TRANSIT_NONE;
 	}
-	take_stamps(rows, count, start_ns, sw_in, offsetof(struct transit, sw_in_ns));
-	take_stamps(rows, count, start_ns, sw_out, offsetof(struct transit, sw_out_ns));
+	take_tx(rows, count, start_ns, seen->tx);
+	take_stamps(rows, count, start_ns, seen->sw_in, offsetof(struct transit, sw_in_ns));
+	take_stamps(rows, count, start_ns, seen->sw_out, offsetof(struct transit, sw_out_ns));
 	for (uint32_t i = 0; i < rx->count; i++)
 		if (rx->items[i].status == ID_OK && rx->items[i].id < count)
 			arrive(&s, &rx->items[i]);
@@ -182,7 +196,8 @@ int transit_align(struct transit *rows, uint32_t count, double drift_ppm, struct
 		bool apart =
 			r->fate == FATE_MATCHED && (r->p4_out_us < r->p4_in_us || (a.count > 1 && s->bounding < 2));
 
-		r->flags = apart ? TRANSIT_SET_APART : 0;
+		if (apart)
+			r->flags |= TRANSIT_SET_APART;
 		ledger->set_apart += apart;
 	}
 	conclude(&a, conditions);

@@ -49,7 +49,7 @@ static const struct name_value transit_points[] = {
 	{ "p50, p99",
 	  "p4_out - p4_in: the program's egress stamp less its ingress stamp, both by the switch's own clock, "
 	  "in steps of 1 us" },
-	{ "tx", "CLOCK_REALTIME of the sender before the system call that sent the probe" },
+	{ "tx", "kernel stamp at host a's interface, as the probe leaves it (CLOCK_REALTIME)" },
 	{ "sw_in, sw_out", "the kernel's stamp (CLOCK_REALTIME) at the switch's ingress and egress interface" },
 	{ "rx", "the kernel's stamp (CLOCK_REALTIME) at host b's interface" },
 	{ "one-way", "rx - tx" },

@@ -58,6 +58,12 @@ static const struct setting settings[] = {
 	  .type = SETTING_TEXT,
 	  .value_name = "WORDS",
 	  .help = "further arguments, before `--`; `|` parts those of one switch from the next's" },
+	{ .name = "cpus",
+	  .type = SETTING_TEXT,
+	  .fallback = "auto",
+	  .value_name = "LIST",
+	  .help = "where switches may run: auto (what who sends leaves, if it is a CPU a switch), any, or such as "
+		  "0-3,6" },
 	{ .name = "start_limit",
 	  .type = SETTING_QUANTITY,
 	  .dim = QUANTITY_TIME,
@@ -119,6 +125,9 @@ static int check(const struct target_setup *setup, struct err *err)
 
 	if (!setup->program)
 		return err_set(err, ERR_USAGE, EINVAL, "no program is named; expected program: l3_lpm or such");
+	rc = bmv2_cpus_check(setup->settings, err);
+	if (rc < 0)
+		return rc;
 	arena_init(&arena, 0);
 	rc = load(setup, &arena, &program, err);
 	if (rc == 0)
@@ -133,6 +142,8 @@ static int check_host(const struct settings *s, struct err *err)
 	char how[64];
 	int rc = switch_binary_find(settings_text(s, "switch"), &binary, err);
 
+	if (rc == 0)
+		rc = bmv2_cpus_check_host(s, err);
 	return rc < 0 ? rc : lab_try(how, sizeof(how), err);
 }
 
@@ -149,10 +160,10 @@ static char *describe_switch(const struct bmv2 *b)
 	snprintf(entries, sizeof(entries), "%016" PRIx64, b->program.entries.hash);
 	for (uint32_t i = 0; i < b->line.lab->switch_count; i++)
 		written = written && !b->line.switches[i].registers_unwritten;
-	o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:i}", "switch", b->binary.path, "version",
+	o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:s}", "switch", b->binary.path, "version",
 		      b->binary.version, "program", b->program.name, "json_fnv1a64", json, "p4info_fnv1a64", p4info,
 		      "entries_fnv1a64", entries, "registers_written", written, "switches",
-		      (int)b->line.lab->switch_count);
+		      (int)b->line.lab->switch_count, "cpus", b->line.cpu_words);
 	text = o ? json_dumps(o, JSON_COMPACT) : NULL;
 	json_decref(o);
 	return text;
@@ -209,7 +220,7 @@ static int open_target(const struct target_setup *setup, struct target **ret_tar
 	b->line.program = &b->program;
 	b->line.binary = &b->binary;
 	if (rc == 0)
-		rc = bmv2_line_start(&b->line, setup->settings, &b->arena, err);
+		rc = bmv2_line_start(&b->line, setup, &b->arena, err);
 	if (rc < 0) {
 		close_target(&b->target);
 		return rc;
@@ -242,6 +253,11 @@ static int check_alive(struct target *target, struct err *err)
 	return bmv2_line_check(&self(target)->line, err);
 }
 
+static int check_answers(struct target *target, struct err *err)
+{
+	return bmv2_line_check_answers(&self(target)->line, err);
+}
+
 static const char *describe(const struct target *target)
 {
 	return ((const struct bmv2 *)target)->description;
@@ -260,6 +276,7 @@ const struct target_ops target_bmv2 = {
 	.agent = bmv2_agent,
 	.load_program = bmv2_load_program,
 	.check_alive = check_alive,
+	.check_answers = check_answers,
 	.describe = describe,
 	.close = close_target,
 };

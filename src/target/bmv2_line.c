@@ -16,7 +16,8 @@ enum {
 	ARGS_MOST = 32,
 	REGISTERS_MOST = 16,
 	STOP_MS = 2000,
-	TRY_MS = 500, /* one attempt to reach a switch that starts */
+	TRY_MS = 500,    /* one attempt to reach a switch that starts */
+	HANGS_MS = 2000, /* a switch that nothing comes through answers by then, or hangs */
 };
 
 #define PROGRAM_NS INT64_C(30000000000)
@@ -98,6 +99,49 @@ int bmv2_understand(const struct v1model_program *program, uint32_t number, uint
 	return rc;
 }
 
+/* --- where they may run --- */
+
+/* False: nowhere in particular. `left` by who sends; switches that would share CPUs are not confined to them. */
+static bool places(const struct settings *s, const cpu_set_t *left, cpu_set_t *ret)
+{
+	const char *text = settings_text(s, "cpus");
+
+	if (strcmp(text, "any") == 0)
+		return false;
+	if (strcmp(text, "auto") != 0)
+		return cpus_parse("cpus", text, ret, NULL) == 0;
+	if (!left || CPU_COUNT(left) < settings_number(s, "hops"))
+		return false;
+	*ret = *left;
+	return true;
+}
+
+int bmv2_cpus_check(const struct settings *settings, struct err *err)
+{
+	const char *text = settings_text(settings, "cpus");
+	cpu_set_t cpus;
+
+	if (strcmp(text, "auto") == 0 || strcmp(text, "any") == 0)
+		return 0;
+	return cpus_parse("cpus", text, &cpus, err);
+}
+
+int bmv2_cpus_check_host(const struct settings *settings, struct err *err)
+{
+	cpu_set_t asked, allowed, both;
+	char text[CPUS_TEXT_BYTES];
+	int rc;
+
+	if (!places(settings, NULL, &asked))
+		return 0;
+	rc = cpus_allowed(&allowed, err);
+	CPU_AND(&both, &asked, &allowed);
+	if (rc < 0 || CPU_EQUAL(&both, &asked))
+		return rc;
+	return err_set(err, ERR_HOST, ENODEV, "cpus: %s: this process may use %s", settings_text(settings, "cpus"),
+		       cpus_text(&allowed, text, sizeof(text)));
+}
+
 /* --- starting --- */
 
 static bool tells_its_clock(const struct switch_binary *binary)
@@ -119,8 +163,8 @@ static int clock_file(struct bmv2_switch *s, struct err *err)
 	return 0;
 }
 
-static int start(struct bmv2_line *line, struct bmv2_switch *s, const struct settings *settings, struct arena *arena,
-		 struct err *err)
+static int start(struct bmv2_line *line, struct bmv2_switch *s, const struct settings *settings, const cpu_set_t *cpus,
+		 struct arena *arena, struct err *err)
 {
 	static const char *const fixed[] = { "--no-p4", "--device-id", "1", "-i", "1@p1", "-i", "2@p2", "--log-level" };
 	const char *argv[ARGS_MOST + 20] = { line->binary->path }, *args = settings_text(settings, "args");
@@ -158,7 +202,7 @@ static int start(struct bmv2_line *line, struct bmv2_switch *s, const struct set
 	line->told[s->number - 1].started_utc_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 	return process_start(
 		&(struct process_options){
-			.name = name, .argv = argv, .netns = &s->lab->netns, .label = line->lab->label },
+			.name = name, .argv = argv, .netns = &s->lab->netns, .label = line->lab->label, .cpus = cpus },
 		&s->lab->process, err);
 }
 
@@ -295,17 +339,23 @@ static int hear_clock(struct bmv2_line *line, struct bmv2_switch *s, struct err 
 	return rc;
 }
 
-int bmv2_line_start(struct bmv2_line *line, const struct settings *settings, struct arena *arena, struct err *err)
+int bmv2_line_start(struct bmv2_line *line, const struct target_setup *setup, struct arena *arena, struct err *err)
 {
-	int64_t limit_ms = settings_number(settings, "start_limit") / 1000000;
+	int64_t limit_ms = settings_number(setup->settings, "start_limit") / 1000000;
 	uint32_t count = line->lab->switch_count;
+	cpu_set_t cpus;
+	bool confined = places(setup->settings, setup->cpus, &cpus);
 	int rc = 0;
 
 	line->ended_fd = -1;
+	if (confined)
+		cpus_text(&cpus, line->cpu_words, sizeof(line->cpu_words));
+	else
+		snprintf(line->cpu_words, sizeof(line->cpu_words), "any");
 	for (uint32_t i = 0; rc == 0 && i < count; i++) {
 		line->switches[i].number = i + 1;
 		line->switches[i].lab = &line->lab->switches[i];
-		rc = start(line, &line->switches[i], settings, arena, err);
+		rc = start(line, &line->switches[i], setup->settings, confined ? &cpus : NULL, arena, err);
 	}
 	for (uint32_t i = 0; rc == 0 && i < count; i++) {
 		struct waiting w = { line->loop, &line->switches[i] };
@@ -333,6 +383,25 @@ int bmv2_line_check(struct bmv2_line *line, struct err *err)
 	for (uint32_t i = 0; rc == 0 && i < line->lab->switch_count; i++)
 		rc = process_check(line->lab->switches[i].process, err);
 	return rc < 0 ? rc : lab_line_check(line->lab, err);
+}
+
+static int check_answers(struct bmv2_line *line, struct bmv2_switch *s, struct err *err)
+{
+	struct waiting w = { line->loop, s };
+	int rc = process_wait_ready(s->lab->process, answers, &w, HANGS_MS, err);
+
+	p4rt_client_destroy(s->client);
+	s->client = NULL;
+	return rc;
+}
+
+int bmv2_line_check_answers(struct bmv2_line *line, struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < line->lab->switch_count; i++)
+		rc = check_answers(line, &line->switches[i], err);
+	return rc;
 }
 
 void bmv2_line_release(struct bmv2_line *line)

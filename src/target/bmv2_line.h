@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "clock/told.h"
 #include "grpc/loop.h"
+#include "lab/cpus.h"
 #include "lab/topology.h"
 #include "p4rt/blocking.h"
 #include "target/bmv2_private.h"
@@ -40,15 +41,22 @@ struct bmv2_line {
 	struct bmv2_switch switches[LAB_SWITCHES_MOST];
 	struct target_switch told[LAB_SWITCHES_MOST]; /* what target_line offers */
 	int ended_fd;                                 /* readable once any of them has ended; -1 */
+	char cpu_words[CPUS_TEXT_BYTES];              /* where they may run; "any" */
 };
 
 /*
  * Start and program all switches of line->lab; loop, program and binary are the caller's. After a failure too
  * bmv2_line_release is to be called.
  */
-int bmv2_line_start(struct bmv2_line *line, const struct settings *settings, struct arena *arena, struct err *err);
+int bmv2_line_start(struct bmv2_line *line, const struct target_setup *setup, struct arena *arena, struct err *err);
 int bmv2_line_check(struct bmv2_line *line, struct err *err); /* 0: all of them run */
-void bmv2_line_release(struct bmv2_line *line);               /* clients and processes; not line->lab */
+/* 0: all of them take a connection; else which one hangs, with its last lines. */
+int bmv2_line_check_answers(struct bmv2_line *line, struct err *err);
+void bmv2_line_release(struct bmv2_line *line); /* clients and processes; not line->lab */
+
+/* Setting `cpus`: is it of the right form; are those CPUs there? */
+int bmv2_cpus_check(const struct settings *settings, struct err *err);
+int bmv2_cpus_check_host(const struct settings *settings, struct err *err);
 
 /* The words of `args` that are for one switch of `count`. -EINVAL: as many parts as neither one nor count. */
 int bmv2_args_of(const char *args, uint32_t number, uint32_t count, struct arena *arena, char **ret, struct err *err);

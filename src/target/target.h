@@ -2,6 +2,7 @@
 #ifndef TARE_TARGET_TARGET_H
 #define TARE_TARGET_TARGET_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,7 +36,8 @@ struct target_setup {
 	uint32_t frame_bytes;            /* the longest frame the stream has */
 	uint32_t probe_count;            /* probes in a run, warm-up trains not counted */
 	uint32_t frame_count;            /* frames sent into `in` in a run, trains counted; 0: probe_count */
-	const atomic_bool *interrupted; /* gives up what takes long when it is raised; NULL: never */
+	const cpu_set_t *cpus;           /* left for processes of the target by who sends; NULL: any */
+	const atomic_bool *interrupted;  /* gives up what takes long when it is raised; NULL: never */
 };
 
 struct target_ports {
@@ -105,6 +107,11 @@ struct target_ops {
 			    struct err *err);
 	/* Has it come through? 0, or what ended or vanished, with the last lines of its log. Optional. */
 	int (*check_alive)(struct target *target, struct err *err);
+	/*
+	 * Nothing comes through any more, but check_alive finds nothing: does it still answer its controller? 0, or that
+	 * it hangs, with the last lines of its log. Optional.
+	 */
+	int (*check_answers)(struct target *target, struct err *err);
 	/* Before each run: forget the records of the last one. Optional. */
 	void (*begin_run)(struct target *target, uint32_t run);
 	/* A bounded piece of work; returns frames moved. NULL: works on its own. Measured loop: no calls, no locks. */

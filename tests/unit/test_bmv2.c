@@ -45,6 +45,30 @@ static void every_program_takes_its_own_entries(void **state)
 	assert_int_equal(count, 5);
 }
 
+/* Where the switch may run: of the wrong form, and of a CPU that is not there. */
+static void cpus_are_checked(void **state)
+{
+	struct settings settings;
+	struct arena arena;
+	struct err err = { 0 };
+	const struct target_setup setup = { .settings = &settings, .program = "l3_lpm", .directory = "." };
+
+	(void)state;
+	arena_init(&arena, 0);
+	assert_int_equal(settings_init(&settings, target_bmv2.settings, &arena), 0);
+	assert_int_equal(settings_set(&settings, "cpus", "0-", &err), 0);
+	assert_true(target_bmv2.check(&setup, &err) < 0);
+	assert_int_equal(err.kind, ERR_USAGE);
+	assert_non_null(strstr(err.message, "cpus: '0-' is no list of CPUs"));
+	assert_int_equal(settings_set(&settings, "cpus", "1023", &err), 0);
+	assert_int_equal(settings_set(&settings, "switch", "/bin/true", &err), 0);
+	assert_int_equal(target_bmv2.check(&setup, &err), 0);
+	assert_true(target_bmv2.check_host(&settings, &err) < 0);
+	assert_int_equal(err.kind, ERR_HOST);
+	assert_non_null(strstr(err.message, "cpus: 1023: this process may use"));
+	arena_release(&arena);
+}
+
 static void expect(const char *program, const char *directory, const char *entries, const char *message)
 {
 	struct err err = { 0 };
@@ -91,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program_takes_its_own_entries),
+		cmocka_unit_test(cpus_are_checked),
 		cmocka_unit_test(what_does_not_fit_is_named),
 	};
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include "lab/cpus.h"
 #include "packet/probe_id.h"
 #include "probe/transit.h"
+#include "probe/transit_places.h"
 #include "probe/transit_settings.h"
 
 /* Fates and stamps of the transit method, from what the taps saw. */
@@ -20,8 +24,8 @@ enum { COUNT = 10 };
 
 struct bed {
 	struct transit rows[COUNT];
-	struct transit_event in[64], out[64], rx[64];
-	struct transit_events sw_in, sw_out, at_rx;
+	struct transit_event tx[64], in[64], out[64], rx[64];
+	struct transit_events left, sw_in, sw_out, at_rx;
 	struct ledger ledger;
 };
 
@@ -40,18 +44,20 @@ static struct transit_event arrived(uint32_t id, int64_t at_ns, uint64_t p4_in_u
 	return e;
 }
 
-/* Probe i goes at i ms, is in after 10 us, out after 90 and there after 100; the switch began 7 s before. */
+/* Probe i is to go at i ms, is asked to 5 us later, goes 3 us after that, is in after 10 us, out after 90 and there after 100; the switch began 7 s before. */
 static void fill(struct bed *b)
 {
 	memset(b, 0, sizeof(*b));
 	for (uint32_t i = 0; i < COUNT; i++) {
 		int64_t at = i * STEP_NS;
 
-		b->rows[i] = (struct transit){ .seq = i, .packet = i, .sched_ns = at, .tx_ns = at };
+		b->rows[i] = (struct transit){ .seq = i, .packet = i, .sched_ns = at, .tx_ns = at + 5000 };
+		b->tx[i] = seen(i, at + 8000);
 		b->in[i] = seen(i, at + 10000);
 		b->out[i] = seen(i, at + 90000);
 		b->rx[i] = arrived(i, at + 100000, 7000020 + i * 1000, 7000070 + i * 1000);
 	}
+	b->left = (struct transit_events){ b->tx, COUNT, 64, 0 };
 	b->sw_in = (struct transit_events){ b->in, COUNT, 64, 0 };
 	b->sw_out = (struct transit_events){ b->out, COUNT, 64, 0 };
 	b->at_rx = (struct transit_events){ b->rx, COUNT, 64, 0 };
@@ -59,7 +65,9 @@ static void fill(struct bed *b)
 
 static void match(struct bed *b)
 {
-	transit_match(b->rows, COUNT, START, DEADLINE, &b->sw_in, &b->sw_out, &b->at_rx, &b->ledger);
+	const struct transit_seen seen_of = { &b->left, &b->sw_in, &b->sw_out, &b->at_rx };
+
+	transit_match(b->rows, COUNT, START, DEADLINE, &seen_of, &b->ledger);
 	b->ledger.arrived = b->at_rx.count;
 	assert_true(ledger_balances(&b->ledger));
 }
@@ -73,6 +81,8 @@ static void all_arrive(void **state)
 	fill(&b);
 	match(&b);
 	assert_int_equal(b.ledger.fate[FATE_MATCHED], COUNT);
+	assert_int_equal(b.rows[3].tx_ns, 3 * STEP_NS + 8000);
+	assert_int_equal(b.rows[3].flags, 0);
 	assert_int_equal(b.rows[3].sw_in_ns, 3 * STEP_NS + 10000);
 	assert_int_equal(b.rows[3].rx_ns, 3 * STEP_NS + 100000);
 	assert_int_equal(b.rows[3].p4_out_us - b.rows[3].p4_in_us, 50);
@@ -99,14 +109,21 @@ static void each_fate_is_told(void **state)
 	b.rx[11] = (struct transit_event){ .stamp_ns = START, .status = ID_NOT_A_PROBE };
 	b.rx[12] = (struct transit_event){ .stamp_ns = START, .status = ID_WARM_UP };
 	b.at_rx.count = 13;
+	b.tx[8].stamp_ns = 0;      /* left without a stamp */
+	b.tx[9] = seen(0, 100000); /* or was not seen to leave; and 0 only left once */
 	match(&b);
+	assert_int_equal(b.rows[8].fate, FATE_UNSTAMPED);
+	assert_int_equal(b.rows[9].fate, FATE_UNSTAMPED);
+	assert_int_equal(b.rows[9].flags, TRANSIT_TX_ASKED);
+	assert_int_equal(b.rows[9].tx_ns, 9 * STEP_NS + 5000);
+	assert_int_equal(b.rows[0].tx_ns, 8000);
 	assert_int_equal(b.rows[1].fate, FATE_UNPARSED);
 	assert_int_equal(b.rows[2].fate, FATE_UNSTAMPED);
 	assert_int_equal(b.rows[3].fate, FATE_UNSTAMPED);
 	assert_int_equal(b.rows[4].fate, FATE_LATE);
 	assert_int_equal(b.rows[5].fate, FATE_UNSTAMPED);
 	assert_int_equal(b.rows[6].fate, FATE_LOST);
-	assert_int_equal(b.ledger.fate[FATE_MATCHED], 4);
+	assert_int_equal(b.ledger.fate[FATE_MATCHED], 2);
 	assert_int_equal(b.ledger.duplicates, 1);
 	assert_int_equal(b.ledger.foreign, 2);
 }
@@ -167,6 +184,54 @@ static void a_probe_around_a_step_is_set_apart(void **state)
 	assert_int_equal(b.rows[4].flags | b.rows[6].flags, 0);
 }
 
+static void cpus_are_shared_out(void **state)
+{
+	const int32_t best[2] = { 2, 3 };
+	struct transit_places p;
+	cpu_set_t allowed;
+	char text[32];
+
+	(void)state;
+	CPU_ZERO(&allowed);
+	CPU_SET(3, &allowed);
+	transit_places_assign(&allowed, (const int32_t[2]){ 3, -1 }, &p);
+	assert_int_equal(p.send, -1);
+	assert_int_equal(p.carrier, -1);
+	assert_string_equal(cpus_text(&p.target, text, sizeof(text)), "3");
+	CPU_SET(2, &allowed);
+	transit_places_assign(&allowed, best, &p);
+	assert_int_equal(p.send, 3);
+	assert_int_equal(p.carrier, 3);
+	assert_string_equal(cpus_text(&p.target, text, sizeof(text)), "2");
+	CPU_SET(0, &allowed);
+	CPU_SET(1, &allowed);
+	transit_places_assign(&allowed, best, &p);
+	assert_int_equal(p.send, 3);
+	assert_int_equal(p.carrier, 2);
+	assert_string_equal(cpus_text(&p.target, text, sizeof(text)), "0-1");
+}
+
+static void lists_of_cpus(void **state)
+{
+	static const char *const bad[] = { "", "a", "1-", "3-1", "1,,2", "1,", "99999", "-1", "1 2" };
+	struct err err = { 0 };
+	cpu_set_t set, before;
+	char text[16];
+
+	(void)state;
+	assert_int_equal(cpus_parse("cpus", "6,0-3,2", &set, &err), 0);
+	assert_string_equal(cpus_text(&set, text, sizeof(text)), "0-3,6");
+	assert_string_equal(cpus_text(&set, text, 5), "0-3"); /* whole ranges */
+	before = set;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(cpus_parse("cpus", bad[i], &set, &err), -EINVAL);
+		assert_int_equal(err.kind, ERR_USAGE);
+	}
+	assert_true(CPU_EQUAL(&set, &before));
+	CPU_ZERO(&set);
+	assert_string_equal(cpus_text(&set, text, sizeof(text)), "none");
+}
+
 static void regimes(void **state)
 {
 	(void)state;
@@ -183,6 +248,8 @@ int main(void)
 		cmocka_unit_test(order_is_seen),
 		cmocka_unit_test(stamps_of_48_bits_are_unwrapped),
 		cmocka_unit_test(a_probe_around_a_step_is_set_apart),
+		cmocka_unit_test(cpus_are_shared_out),
+		cmocka_unit_test(lists_of_cpus),
 		cmocka_unit_test(regimes),
 	};
 
