@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stats/compare.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "stats/special.h"
 
@@ -29,6 +31,15 @@ static bool fieller(struct measured a, struct measured b, double t, struct inter
 	return true;
 }
 
+static double same_probability(struct measured a, struct measured b)
+{
+	double u = hypot(a.u, b.u);
+
+	if (u == 0)
+		return a.value == b.value ? 1 : 0;
+	return 2 * (1 - student_cdf(fabs(a.value - b.value) / u, combined_dof(a, b, 1)));
+}
+
 struct comparison compare_measured(struct measured a, struct measured b, double confidence)
 {
 	struct comparison c = {
@@ -36,6 +47,7 @@ struct comparison compare_measured(struct measured a, struct measured b, double 
 		.difference = figure_number(a.value - b.value),
 		.difference_interval = { .confidence = confidence, .need = 1 },
 		.ratio = figure_refused(0, 1),
+		.p = figure_refused(0, 1),
 	};
 	double upper = 1 - (1 - confidence) / 2;
 
@@ -51,6 +63,7 @@ struct comparison compare_measured(struct measured a, struct measured b, double 
 
 	if (a.u > 0 || b.u > 0)
 		half = student_quantile(upper, combined_dof(a, b, 1)) * hypot(a.u, b.u);
+	c.p = figure_number(same_probability(a, b));
 	c.difference_interval.state = FIGURE_NUMBER;
 	c.difference_interval.coverage = confidence;
 	c.difference_interval.low = c.difference.value - half;
@@ -63,4 +76,38 @@ struct comparison compare_measured(struct measured a, struct measured b, double 
 		c.interval.coverage = confidence;
 	}
 	return c;
+}
+
+struct ranked {
+	double p;
+	size_t at;
+};
+
+static int by_p(const void *a, const void *b)
+{
+	double x = ((const struct ranked *)a)->p, y = ((const struct ranked *)b)->p;
+
+	return (x > y) - (x < y);
+}
+
+int holm_adjust(const double *p, size_t count, double *ret)
+{
+	struct ranked *ranked = calloc(count ? count : 1, sizeof(*ranked));
+	double largest = 0;
+	size_t m = 0;
+
+	if (ranked == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		ret[i] = p[i];
+		if (!isnan(p[i]))
+			ranked[m++] = (struct ranked){ .p = p[i], .at = i };
+	}
+	qsort(ranked, m, sizeof(*ranked), by_p);
+	for (size_t i = 0; i < m; i++) {
+		largest = fmax(largest, fmin(1, (double)(m - i) * ranked[i].p));
+		ret[ranked[i].at] = largest;
+	}
+	free(ranked);
+	return 0;
 }

@@ -2,6 +2,8 @@
 #ifndef TARE_STATS_COMPARE_H
 #define TARE_STATS_COMPARE_H
 
+#include <stddef.h>
+
 #include "stats/figure.h"
 
 /*
@@ -14,8 +16,21 @@ struct comparison {
 	struct interval interval; /* of the ratio */
 	struct figure difference; /* a - b */
 	struct interval difference_interval;
+	/*
+	 * Two-sided probability of a difference at least as large where both are the same: Student's t of the same
+	 * model, (a - b) / hypot(ua, ub) at Welch-Satterthwaite degrees of freedom. Refused where an uncertainty is
+	 * not known.
+	 */
+	struct figure p;
 };
 
 struct comparison compare_measured(struct measured a, struct measured b, double confidence);
+
+/*
+ * p values of a family, adjusted so that the chance of any false positive in it stays below the level that they
+ * are held against, whatever depends on what (Holm 1979): in ascending order p_(i) becomes the largest of
+ * (m - j + 1) p_(j), j <= i, at most 1. A NaN is not in the family and stays one. ret may be p itself. 0 or -ENOMEM.
+ */
+int holm_adjust(const double *p, size_t count, double *ret);
 
 #endif
