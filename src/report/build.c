@@ -78,6 +78,7 @@ static int copy_texts(struct build *b)
 	struct result *r = b->result;
 	bool good = true;
 
+	r->headlines = measure_view(from->measure)->headlines;
 	r->axes = arena_array(&r->arena, from->axis_count + 1, sizeof(*r->axes));
 	r->facts = arena_array(&r->arena, from->fact_count + 1, sizeof(*r->facts));
 	r->events = arena_array(&r->arena, from->event_count + 1, sizeof(*r->events));
@@ -251,6 +252,32 @@ static int measure_transit(struct build *b, const struct stored_run *run, struct
 		       : 0;
 }
 
+/* The run's samples, if its measure has any; everything of `ret` and `trace` but the values. */
+static int measure_run(struct build *b, struct cell_work *w, const struct stored_run *run,
+		       struct packet_table **packets, struct run_result *ret, struct run_trace *trace)
+{
+	int64_t count;
+	int rc;
+
+	if (b->campaign.measure == MEASURE_TRANSIT)
+		return measure_transit(b, run, ret, trace);
+	if (b->campaign.measure != MEASURE_DIFFERENTIAL)
+		return run_measure_values(&run->record, &b->result->arena, ret, trace) == 0 ? 0 : no_memory(b);
+	rc = run_work_reserve(&b->run, run->pair_count ? run->pair_count : 1, b->err);
+	if (rc != 0)
+		return rc;
+	count = store_read_pairs(b->store, run, b->run.pairs, b->run.capacity, b->err);
+	if (count < 0)
+		return (int)count;
+	if (b->packets == 0)
+		b->packets = stream_packets(b->run.pairs, (uint32_t)count);
+	if (!*packets && (rc = table_for(b, w, (uint32_t)count, packets)) != 0)
+		return rc;
+	rc = run_measure(&b->run, (uint32_t)count, &run->record, &b->result->arena, *packets, &b->packets_dropped,
+			 &w->findings, ret, trace);
+	return rc == 0 ? 0 : no_memory(b);
+}
+
 static int measure_restart(struct build *b, struct cell_work *w, uint32_t index, struct packet_table **packets)
 {
 	struct restart_result *r = w->restarts[index];
@@ -259,7 +286,8 @@ static int measure_restart(struct build *b, struct cell_work *w, uint32_t index,
 
 	for (uint32_t j = 0; j < stored->run_count; j++) {
 		const struct stored_run *run = &stored->runs[j];
-		int64_t count;
+		struct run_trace *trace = &w->traces[index][j];
+		struct run_value *values = NULL;
 		int rc;
 
 		if (run_conditions(&run->record, &b->result->arena, &r->runs[j]) != 0)
@@ -268,26 +296,12 @@ static int measure_restart(struct build *b, struct cell_work *w, uint32_t index,
 			r->runs[j].reason = "its restart failed";
 			continue;
 		}
-		if (b->campaign.measure == MEASURE_TRANSIT) {
-			rc = measure_transit(b, run, &r->runs[j], &w->traces[index][j]);
-			if (rc != 0)
-				return rc;
-			continue;
-		}
-		rc = run_work_reserve(&b->run, run->pair_count ? run->pair_count : 1, b->err);
+		rc = measure_run(b, w, run, packets, &r->runs[j], trace);
+		if (rc == 0)
+			rc = store_read_values(b->store, run, &b->arena, &values, &trace->value_count, b->err);
+		trace->values = values;
 		if (rc != 0)
 			return rc;
-		count = store_read_pairs(b->store, run, b->run.pairs, b->run.capacity, b->err);
-		if (count < 0)
-			return (int)count;
-		if (b->packets == 0)
-			b->packets = stream_packets(b->run.pairs, (uint32_t)count);
-		if (!*packets && (rc = table_for(b, w, (uint32_t)count, packets)) != 0)
-			return rc;
-		rc = run_measure(&b->run, (uint32_t)count, &run->record, &b->result->arena, *packets,
-				 &b->packets_dropped, &w->findings, &r->runs[j], &w->traces[index][j]);
-		if (rc != 0)
-			return no_memory(b);
 	}
 	restart_summarise(r);
 	return 0;
@@ -316,6 +330,8 @@ static int measure_cell(struct build *b, uint32_t cell)
 		rc = take_packets(b, w, packets);
 	if (rc == 0 && b->campaign.measure == MEASURE_TRANSIT && cell_transit(w, &b->conditions, &b->result->arena) < 0)
 		rc = no_memory(b);
+	if (rc == 0 && cell_values(w, &b->result->arena, b->result->seed + cell) < 0)
+		rc = no_memory(b);
 	packet_table_destroy(packets);
 	return rc;
 }
@@ -342,7 +358,8 @@ static int measure_all(struct build *b)
 		if (rc == 0)
 			rc = cell_packets(&b->works[c], tare, &r->arena, r->seed, b->err);
 	}
-	if (rc == 0 && b->campaign.measure == MEASURE_TRANSIT && ratios_build(r, b->works) < 0)
+	if (rc == 0 && (quantities_list(r) < 0 || ratios_build(r, b->works, measure_view(b->campaign.measure)) < 0 ||
+			sweeps_build(r, measure_view(b->campaign.measure)) < 0))
 		rc = no_memory(b);
 	return rc;
 }
@@ -354,11 +371,6 @@ static int build(struct build *b)
 
 	if (rc != 0)
 		return rc;
-	if (b->campaign.measure != MEASURE_DIFFERENTIAL && b->campaign.measure != MEASURE_TRANSIT)
-		return err_set(b->err, ERR_USAGE, ENOTSUP,
-			       "%s: no report for a campaign that measures %s; expected %s or %s", store_path(b->store),
-			       measure_name(b->campaign.measure), measure_name(MEASURE_DIFFERENTIAL),
-			       measure_name(MEASURE_TRANSIT));
 	rc = store_read_restarts(b->store, &b->arena, &b->stored, &count, b->err);
 	if (rc == 0)
 		rc = copy_campaign(b);

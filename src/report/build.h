@@ -3,6 +3,7 @@
 #define TARE_REPORT_BUILD_H
 
 #include "report/result.h"
+#include "report/view.h"
 #include "stats/clockcheck.h"
 #include "stats/packetwise.h"
 #include "stats/quantile.h"
@@ -37,6 +38,9 @@ struct run_trace {
 	double ecdf_ns[ECDF_POINTS];
 	/* Transit: medians since tx at the end of each link, and of the link by itself. */
 	double chain_ns[CHAIN_LINKS], link_ns[CHAIN_LINKS];
+	/* What the run put as numbers. */
+	const struct run_value *values;
+	uint32_t value_count;
 };
 
 /* Buffers for one run's samples, grown as needed. */
@@ -70,6 +74,10 @@ const char *run_why_invalid(const struct run_record *record, const struct ledger
 			    struct arena *arena);
 void run_quantiles_of(const struct sample_set *set, double ns_per_tick, struct quantiles *ret);
 double run_point_ns(const struct sample_set *set, double p, double ns_per_tick);
+
+/* A run without samples: valid unless its record says otherwise. */
+int run_measure_values(const struct run_record *record, struct arena *arena, struct run_result *ret,
+		       struct run_trace *trace);
 
 /* A run of a transit plan, as run_measure. `rows` are changed: set apart is found anew. */
 int run_measure_transit(struct transit *rows, uint32_t count, const struct run_record *record,
@@ -114,7 +122,14 @@ int cell_packets(struct cell_work *w, const struct cell_work *tare, struct arena
 
 /* What transit cells have beside their gross figures; then what compares them. */
 int cell_transit(struct cell_work *w, const struct transit_conditions *conditions, struct arena *arena);
-int ratios_build(struct result *result, const struct cell_work *works);
+
+/* Quantities of a cell from its runs' values; then all there are in any cell. 0 or -ENOMEM. */
+int cell_values(struct cell_work *w, struct arena *arena, uint64_t seed);
+int quantities_list(struct result *result);
+
+/* Cells compared with each other, and quantities along axes, as the measure's view says. 0 or -ENOMEM. */
+int ratios_build(struct result *result, const struct cell_work *works, const struct measure_view *view);
+int sweeps_build(struct result *result, const struct measure_view *view);
 
 int problems_build(struct result *result, const struct cell_work *works, uint64_t packets_dropped, struct err *err);
 

@@ -79,7 +79,7 @@ static void cell_validity(struct problems *p, const struct cell_work *w)
 		    c->runs_invalid - failed_runs, c->runs_invalid - failed_runs + c->runs_valid, first_run_reason(w));
 	if (w->restart_count > 0 && c->restarts_valid == 0)
 		say(p, "error", c->title, "no valid restart: nothing can be said");
-	if (strcmp(p->result->measure, "transit") == 0)
+	if (strcmp(p->result->measure, "differential") != 0)
 		return;
 	if (!c->is_tare && c->restarts_valid > 0 && c->tare == CELL_NONE)
 		say(p, "error", c->title, "the plan has no tare for it: gross only");
@@ -112,6 +112,57 @@ static void cell_blocks(struct problems *p, const struct cell_work *w)
 		say(p, "warning", c->title,
 		    "misses the known truth by %+.1f ns, probe by probe; more than U (k=3) = %.1f ns",
 		    c->paired_error_ns, c->expanded_k3_ns);
+}
+
+/* Numbers that some runs could not find, or under one name in two units: a line a quantity. */
+static void quantities(struct problems *p)
+{
+	const struct result *r = p->result;
+
+	for (uint32_t i = 0; i < r->quantity_count; i++) {
+		const struct name_value *of = &r->quantities[i];
+		uint32_t without = 0, with = 0, cells = 0;
+
+		for (uint32_t c = 0; c < r->cell_count; c++) {
+			const struct quantity_result *q = cell_quantity(&r->cells[c], of->name, of->value);
+
+			without += q ? q->runs_without : 0;
+			with += q ? q->runs : 0;
+			cells += q && q->runs_without;
+		}
+		if (without)
+			say(p, "note", "", "%" PRIu32 " of %" PRIu32 " runs could not find %s, in %" PRIu32 " cell%s",
+			    without, without + with, of->name, cells, plural(cells));
+		for (uint32_t k = 0; k < i; k++)
+			if (strcmp(r->quantities[k].name, of->name) == 0)
+				say(p, "error", "", "%s is there in '%s' and in '%s': one name, two quantities",
+				    of->name, r->quantities[k].value, of->value);
+	}
+}
+
+/* Where there is no net figure to say it of. One line, however many cells. */
+static void few_restarts(struct problems *p)
+{
+	const struct result *r = p->result;
+	const struct cell_result *least = NULL;
+	uint32_t few = 0;
+
+	if (strcmp(r->measure, "differential") == 0)
+		return;
+	for (uint32_t i = 0; i < r->cell_count; i++) {
+		const struct cell_result *c = &r->cells[i];
+
+		if (c->restarts_valid == 0 || c->restarts_valid >= NET_BLOCKS_MIN)
+			continue;
+		few++;
+		if (!least || c->restarts_valid < least->restarts_valid)
+			least = c;
+	}
+	if (least)
+		say(p, "warning", "",
+		    "%" PRIu32 " of %" PRIu32 " cells have fewer than %d valid restarts (%s has %" PRIu32
+		    "): their figures have no 95 %% interval, and nothing is compared with them",
+		    few, r->cell_count, NET_BLOCKS_MIN, least->title, least->restarts_valid);
 }
 
 static void cell_samples(struct problems *p, const struct cell_work *w)
@@ -294,6 +345,8 @@ int problems_build(struct result *result, const struct cell_work *works, uint64_
 	campaign_whole(&p, packets_dropped);
 	set_apart(&p);
 	tare_drift(&p, works);
+	few_restarts(&p);
+	quantities(&p);
 	for (uint32_t i = 0; i < result->cell_count; i++)
 		cell_validity(&p, &works[i]);
 	for (uint32_t i = 0; i < result->cell_count; i++) {

@@ -284,3 +284,17 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 	}
 	return 0;
 }
+
+int run_measure_values(const struct run_record *record, struct arena *arena, struct run_result *ret,
+		       struct run_trace *trace)
+{
+	/* there are no samples to recount: the ledger, where the measure keeps one, stands for itself */
+	const char *reason = run_why_invalid(record, &record->ledger, false, arena);
+
+	*trace = (struct run_trace){ 0 };
+	for (unsigned i = 0; i < ECDF_POINTS; i++)
+		trace->ecdf_ns[i] = NAN;
+	ret->valid = reason == NULL;
+	ret->reason = reason ? reason : "";
+	return reason && !*reason ? -ENOMEM : 0;
+}

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/build.h"
 #include "stats/align.h"
-#include "stats/compare.h"
 #include "stats/sort.h"
 
 /* Points of the chain behind tx, in order; p4_in and p4_out on the host's clock by alignment. */
@@ -248,70 +246,6 @@ int cell_transit(struct cell_work *w, const struct transit_conditions *condition
 		};
 		before = at;
 		c->chain_count = i + 1;
-	}
-	return 0;
-}
-
-/* --- ratios --- */
-
-static bool same_but_regime(const struct result *r, const struct cell_result *a, const struct cell_result *b)
-{
-	static const char *const regime_axes[] = { "carrier", "interval", "carrier_size" };
-
-	for (uint32_t i = 0; i < r->axis_count; i++) {
-		bool of_regime = false;
-
-		for (size_t k = 0; k < sizeof(regime_axes) / sizeof(regime_axes[0]); k++)
-			of_regime = of_regime || strcmp(r->axes[i], regime_axes[k]) == 0;
-		if (!of_regime && strcmp(a->values[i], b->values[i]) != 0)
-			return false;
-	}
-	return true;
-}
-
-static int ratio_add(struct result *r, const struct cell_work *cold, const struct cell_work *base)
-{
-	struct comparison k = compare_measured(cold->measured, base->measured, 0.95);
-	struct ratio_result *to = &r->ratios[r->ratio_count];
-
-	if (k.ratio.state != FIGURE_NUMBER)
-		return 0;
-	*to = (struct ratio_result){
-		.name = arena_printf(&r->arena, "%s / %s", cold->cell->title, base->cell->title),
-		.cell = cold->cell->index,
-		.base = base->cell->index,
-		.ratio = k.ratio.value,
-		.interval = k.interval.state == FIGURE_NUMBER
-				    ? (struct span){ k.interval.low, k.interval.high, k.interval.coverage * 100 }
-				    : (struct span){ NAN, NAN, NAN },
-	};
-	r->ratio_count++;
-	return to->name ? 0 : -ENOMEM;
-}
-
-int ratios_build(struct result *r, const struct cell_work *works)
-{
-	uint32_t pairs = 0;
-
-	for (int pass = 0; pass < 2; pass++) {
-		if (pass == 1 && pairs == 0)
-			return 0;
-		if (pass == 1) {
-			r->ratios = arena_array(&r->arena, pairs, sizeof(*r->ratios));
-			if (!r->ratios)
-				return -ENOMEM;
-		}
-		for (uint32_t a = 0; a < r->cell_count; a++)
-			for (uint32_t b = 0; b < r->cell_count; b++) {
-				if (strcmp(r->cells[a].regime, "cold") != 0 ||
-				    strcmp(r->cells[b].regime, "cold") == 0 || r->cells[b].restarts_valid == 0 ||
-				    !same_but_regime(r, &r->cells[a], &r->cells[b]))
-					continue;
-				if (pass == 0)
-					pairs++;
-				else if (ratio_add(r, &works[a], &works[b]) < 0)
-					return -ENOMEM;
-			}
 	}
 	return 0;
 }

@@ -42,7 +42,7 @@ static void figure_field(FILE *out, const struct figure *f)
 
 static bool is_plain(const struct field *f)
 {
-	return f->type != FIELD_LIST && f->type != FIELD_TEXTS && f->type != FIELD_NUMBERS;
+	return f->type != FIELD_LIST && f->type != FIELD_TEXTS && f->type != FIELD_NUMBERS && f->type != FIELD_EXACTS;
 }
 
 /* Objects become several columns: "ledger.sent". */
@@ -86,7 +86,7 @@ static void row(FILE *out, const struct shape *shape, const void *item)
 			fprintf(out, "%" PRIu32, *(const uint32_t *)at);
 		else if (f->type == FIELD_INTEGER)
 			fprintf(out, "%" PRId64, *(const int64_t *)at);
-		else if (f->type == FIELD_NUMBER)
+		else if (f->type == FIELD_NUMBER || f->type == FIELD_EXACT)
 			number_field(out, *(const double *)at);
 		else
 			figure_field(out, (const struct figure *)at);

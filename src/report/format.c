@@ -193,3 +193,82 @@ char *format_figure_us(const struct figure *f, char *buf)
 
 	return format_figure(&us, 1, buf);
 }
+
+/* Thousands parted in what has no places after the point. */
+static char *grouped(double value, char *buf)
+{
+	char digits[FORMAT_BYTES];
+	size_t at = value < 0;
+
+	format_count((uint64_t)llround(fabs(value)), digits);
+	snprintf(buf, FORMAT_BYTES, "%s%.32s", at ? "-" : "", digits);
+	return buf;
+}
+
+static char *with_places(double value, int places, char *buf)
+{
+	if (places <= 0 && fabs(value) >= 10000 && fabs(value) < 1e15)
+		return grouped(value, buf);
+	return format_number(value, places < 0 ? 0 : places > 12 ? 12 : places, buf);
+}
+
+static int places_for(double value, int digits)
+{
+	return isfinite(value) && value != 0 ? digits - 1 - (int)floor(log10(fabs(value))) : 0;
+}
+
+char *format_value(double value, int digits, char *buf)
+{
+	if (value == floor(value) && fabs(value) < 1e9)
+		return with_places(value, 0, buf);
+	return with_places(value, places_for(value, digits), buf);
+}
+
+static int quantity_places(const struct quantity_result *q)
+{
+	double half = span_is(&q->interval) ? (q->interval.high - q->interval.low) / 2 : 0;
+
+	if (isfinite(half) && half > 0)
+		return places_for(half, 2);
+	return q->value == floor(q->value) ? 0 : places_for(q->value, 4);
+}
+
+char *format_quantity(const struct quantity_result *q, char *buf)
+{
+	return with_places(q->value, quantity_places(q), buf);
+}
+
+char *format_quantity_span(const struct quantity_result *q, const struct span *span, char *buf)
+{
+	char low[FORMAT_BYTES], high[FORMAT_BYTES];
+	int places = quantity_places(q);
+
+	buf[0] = '\0';
+	if (span_is(span))
+		snprintf(buf, FORMAT_BYTES, "%.24s to %.24s", with_places(span->low, places, low),
+			 with_places(span->high, places, high));
+	return buf;
+}
+
+char *format_quantity_interval(const struct quantity_result *q, char *buf)
+{
+	return format_quantity_span(q, &q->interval, buf);
+}
+
+char *format_p(double p, char *buf)
+{
+	if (isnan(p))
+		buf[0] = '\0';
+	else
+		snprintf(buf, FORMAT_BYTES, p < 0.001 ? "< 0.001" : "%.3f", p);
+	return buf;
+}
+
+char *format_invalid_runs(const struct cell_result *c, char *buf)
+{
+	if (c->runs_invalid)
+		snprintf(buf, FORMAT_BYTES, "%" PRIu32 " run%s out", c->runs_invalid, c->runs_invalid == 1 ? "" : "s");
+	else
+		buf[0] = '\0';
+	return buf;
+}

@@ -37,6 +37,20 @@ char *format_count(uint64_t count, char *buf);
 /* "2026-03-01 12:00:00 UTC"; "" for 0 */
 char *format_utc(int64_t utc_ns, char *buf);
 
+/* "12,345", "0.457", "2.61": `digits` significant ones, none after the point more than that takes. */
+char *format_value(double value, int digits, char *buf);
+
+/* A quantity and its intervals, to as many places as make two digits of the interval's half; without one four digits. */
+char *format_quantity(const struct quantity_result *quantity, char *buf);
+char *format_quantity_interval(const struct quantity_result *quantity, char *buf);
+char *format_quantity_span(const struct quantity_result *quantity, const struct span *span, char *buf);
+
+/* "0.031", "< 0.001", "" */
+char *format_p(double p, char *buf);
+
+/* "2 runs out", or "" */
+char *format_invalid_runs(const struct cell_result *cell, char *buf);
+
 /* "2.4 s", "12 ms", "310 ns" */
 char *format_time(double ns, char *buf);
 

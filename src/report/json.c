@@ -13,14 +13,19 @@
 
 /* NULL from jansson is out of memory; json_object_set_new and json_array_append_new pass it on as an error. */
 
-static json_t *number_to_json(double value)
+static json_t *exact_to_json(double value)
 {
 	if (isnan(value))
 		return json_null();
 	if (isinf(value))
 		return json_string(value > 0 ? "lost" : "-lost");
+	return json_real(value);
+}
+
+static json_t *number_to_json(double value)
+{
 	/* A millionth of a ns is no result: what the last bits of arithmetic do stays out of documents. */
-	return json_real(fabs(value) < 1e9 ? round(value * 1e6) / 1e6 : value);
+	return exact_to_json(fabs(value) < 1e9 ? round(value * 1e6) / 1e6 : value);
 }
 
 static json_t *figure_to_json(const struct figure *f)
@@ -76,6 +81,8 @@ static json_t *list_to_json(const struct field *f, const char *base)
 			double v = (*(double **)(base + f->offset))[i];
 
 			item = number_to_json(isfinite(v) ? round(v * 1000) / 1000 : v);
+		} else if (f->type == FIELD_EXACTS) {
+			item = exact_to_json((*(double **)(base + f->offset))[i]);
 		} else {
 			item = struct_to_json(f->of, *(const char **)(base + f->offset) + i * f->of->size_bytes);
 		}
@@ -108,12 +115,15 @@ static json_t *field_to_json(const struct field *f, const char *base)
 		return json_integer(*(const int64_t *)at);
 	case FIELD_NUMBER:
 		return number_to_json(*(const double *)at);
+	case FIELD_EXACT:
+		return exact_to_json(*(const double *)at);
 	case FIELD_FIGURE:
 		return figure_to_json((const struct figure *)at);
 	case FIELD_OBJECT:
 		return struct_to_json(f->of, at);
 	case FIELD_TEXTS:
 	case FIELD_NUMBERS:
+	case FIELD_EXACTS:
 	case FIELD_LIST:
 		return list_to_json(f, base);
 	}
@@ -256,7 +266,7 @@ static int read_list(struct reader *r, const struct field *f, const json_t *j, c
 		snprintf(r->path + length, sizeof(r->path) - length, "[%zu]", i);
 		if (f->type == FIELD_LIST) {
 			rc = read_struct(r, f->of, item, items + i * size);
-		} else if (f->type == FIELD_NUMBERS) {
+		} else if (f->type == FIELD_NUMBERS || f->type == FIELD_EXACTS) {
 			rc = read_number(r, item, (double *)items + i);
 		} else if (!json_is_string(item)) {
 			rc = mistyped(r, "text");
@@ -299,6 +309,7 @@ static int read_field(struct reader *r, const struct field *f, const json_t *j, 
 	case FIELD_INTEGER:
 		return read_integer(r, j, INT64_MIN, INT64_MAX, (int64_t *)at);
 	case FIELD_NUMBER:
+	case FIELD_EXACT:
 		return read_number(r, j, (double *)at);
 	case FIELD_FIGURE:
 		return read_figure(r, j, (struct figure *)at);
@@ -306,6 +317,7 @@ static int read_field(struct reader *r, const struct field *f, const json_t *j, 
 		return read_struct(r, f->of, j, at);
 	case FIELD_TEXTS:
 	case FIELD_NUMBERS:
+	case FIELD_EXACTS:
 	case FIELD_LIST:
 		return read_list(r, f, j, base);
 	}
@@ -317,7 +329,7 @@ static void set_absent(const struct field *f, char *base)
 {
 	if (f->type == FIELD_TEXT)
 		*(const char **)(base + f->offset) = "";
-	else if (f->type == FIELD_NUMBER)
+	else if (f->type == FIELD_NUMBER || f->type == FIELD_EXACT)
 		*(double *)(base + f->offset) = NAN;
 	else if (f->type == FIELD_OBJECT)
 		for (const struct field *sub = f->of->fields; sub->name; sub++)
@@ -345,6 +357,22 @@ static int read_struct(struct reader *r, const struct shape *shape, const json_t
 	return rc;
 }
 
+static int check_ratios(const struct result *result, struct err *err)
+{
+	for (uint32_t i = 0; i < result->ratio_count; i++) {
+		const struct ratio_result *q = &result->ratios[i];
+
+		if (q->cell >= result->cell_count || q->base >= result->cell_count)
+			return err_set(err, ERR_USAGE, EINVAL, "ratios[%u] is of cells %u and %u, but there are %u", i,
+				       q->cell, q->base, result->cell_count);
+		/* a result from before there were families has none */
+		if (result->family_count && q->family >= result->family_count)
+			return err_set(err, ERR_USAGE, EINVAL, "ratios[%u].family is %u, but there are %u families", i,
+				       q->family, result->family_count);
+	}
+	return 0;
+}
+
 /* Members that must agree with each other before a renderer may index by them. */
 static int check_whole(const struct result *result, struct err *err)
 {
@@ -356,6 +384,22 @@ static int check_whole(const struct result *result, struct err *err)
 		if (result->blocks[i].cell >= result->cell_count)
 			return err_set(err, ERR_USAGE, EINVAL, "blocks[%u].cell is %u, but there are %u cells", i,
 				       result->blocks[i].cell, result->cell_count);
+	return check_ratios(result, err);
+}
+
+static int check_quantities(const json_t *cell, size_t of, struct err *err)
+{
+	const json_t *quantities = json_object_get(cell, "quantities"), *q;
+	size_t i;
+
+	json_array_foreach(quantities, i, q)
+	{
+		if (json_array_size(json_object_get(q, "restart_orders")) !=
+		    json_array_size(json_object_get(q, "restart_values")))
+			return err_set(err, ERR_USAGE, EINVAL,
+				       "cells[%zu].quantities[%zu].restart_orders and restart_values differ in length",
+				       of, i);
+	}
 	return 0;
 }
 
@@ -378,6 +422,8 @@ static int check_lists(const json_t *root, struct err *err)
 					return err_set(err, ERR_USAGE, EINVAL, "cells[%zu].%s and %s differ in length",
 						       i, first, other);
 			}
+		if (check_quantities(cell, i, err) != 0)
+			return -EINVAL;
 		if (json_array_size(json_object_get(cell, "values")) > json_array_size(json_object_get(root, "axes")))
 			return err_set(err, ERR_USAGE, EINVAL, "cells[%zu].values is longer than axes", i);
 	}

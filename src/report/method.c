@@ -66,7 +66,31 @@ static const struct name_value transit_method[] = {
 	{ "regimes", "cold: no carrier, probes 10 ms apart or more; warm: the carrier runs from before the warm-up to "
 		     "after the last probe; dense: no carrier, probes closer than 10 ms" },
 	{ "chain", "each link is a difference of medians since tx, so that the links add up to the median of rx - tx" },
-	{ "ratios", "of the cells' medians; interval by Fieller's theorem from the spread between restarts" },
+	{ "ratios",
+	  "of the cells' medians; interval by Fieller's theorem from the spread between restarts; differences "
+	  "are Student's t of the same model, adjusted over the family by Holm" },
+};
+
+static const struct name_value value_points[] = {
+	{ "quantities", "numbers that each run found, named and with their units; docs/method.md says what each is" },
+};
+
+static const struct name_value value_method[] = {
+	{ "levels",
+	  "a run gives a number, the median of a restart's valid runs is the restart's figure, the median of the "
+	  "restart figures the cell's; restarts are the independent unit" },
+	{ "intervals",
+	  "order statistics over restarts, interpolated to 95 %; beside them the plain order statistics with "
+	  "their real confidence, and a hierarchical bootstrap (restarts, then runs). None below 6 restarts" },
+};
+
+static const struct name_value comparison_method[] = {
+	{ "ratios", "of the cells' figures; interval by Fieller's theorem from the spread between restarts" },
+	{ "differences", "p is Student's t of the same model, adjusted over the family by Holm: the chance of any "
+			 "false positive in it is "
+			 "below 5 %. 'Intervals apart' says of how many pairs the 95 % intervals do not meet" },
+	{ "exponents",
+	  "b of the least squares line through logarithms, y = a x^b; its 95 % interval draws restarts again" },
 };
 
 static int copy(struct arena *arena, const struct name_value *from, uint32_t count, struct name_value **ret,
@@ -103,12 +127,34 @@ static int describe_transit(struct result *r)
 	return 0;
 }
 
+static int describe_values(struct result *r)
+{
+	const uint32_t own = sizeof(value_method) / sizeof(value_method[0]);
+	const uint32_t shared = sizeof(comparison_method) / sizeof(comparison_method[0]);
+	int rc = copy(&r->arena, value_points, sizeof(value_points) / sizeof(value_points[0]), &r->points,
+		      &r->point_count);
+
+	r->method = arena_array(&r->arena, own + shared + 1, sizeof(*r->method));
+	if (rc < 0 || !r->method)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < own; i++)
+		r->method[r->method_count++] = value_method[i];
+	for (uint32_t i = 0; i < shared; i++)
+		r->method[r->method_count++] = comparison_method[i];
+	for (size_t i = 0; i < sizeof(differential_method) / sizeof(differential_method[0]); i++)
+		if (strcmp(differential_method[i].name, "invalid") == 0)
+			r->method[r->method_count++] = differential_method[i];
+	return 0;
+}
+
 int method_describe(struct result *r)
 {
 	int rc;
 
 	if (strcmp(r->measure, "transit") == 0)
 		return describe_transit(r);
+	if (strcmp(r->measure, "differential") != 0)
+		return describe_values(r);
 	rc = copy(&r->arena, differential_points, sizeof(differential_points) / sizeof(differential_points[0]),
 		  &r->points, &r->point_count);
 	return rc ? rc

@@ -43,6 +43,19 @@ int result_check(const struct result *result, struct err *err)
 	return 0;
 }
 
+const struct quantity_result *cell_quantity(const struct cell_result *cell, const char *name, const char *unit)
+{
+	for (uint32_t i = 0; i < cell->quantity_count; i++)
+		if (strcmp(cell->quantities[i].name, name) == 0 && strcmp(cell->quantities[i].unit, unit) == 0)
+			return &cell->quantities[i];
+	return NULL;
+}
+
+bool result_has_probes(const struct result *result)
+{
+	return strcmp(result->measure, "transit") == 0 || strcmp(result->measure, "differential") == 0;
+}
+
 const struct cell_result *result_find_cell(const struct result *result, const char *label)
 {
 	for (uint32_t i = 0; i < result->cell_count; i++)

@@ -67,12 +67,70 @@ struct chain_result {
 	double u_ns; /* half the alignment's width where it is between two clocks, else 0 */
 };
 
-/* Two cells that differ in their regime only: the median of one over that of the other. */
+/* A number that runs found, beside their samples or instead of them, in one cell. Numbers are in its unit. */
+struct quantity_result {
+	const char *name;     /* "batch_wall" */
+	const char *unit;     /* "ms"; empty: a pure number */
+	double value;         /* median over restarts of the medians over their valid runs; +infinity: it never came */
+	struct span interval; /* 95 % over restarts, the one to print: interpolated order statistics */
+	struct span order, bootstrap;            /* exact order statistics, and the hierarchical bootstrap */
+	double u, dof;                           /* standard uncertainty between restarts; NaN: fewer than 6 */
+	double between_sd, within_sd;            /* of restart figures; of runs inside a restart */
+	uint32_t runs, runs_without;             /* valid runs that found it; that did not */
+	double *restart_orders, *restart_values; /* by restart, in the order in which they ran */
+	uint32_t restart_count;
+};
+
+/* Two cells that differ in one axis only (transit: or in their regime): one quantity of the first over the second's. */
 struct ratio_result {
 	const char *name; /* "l3_lpm size=256B: cold / carrier=1Mbps" */
+	uint32_t family;  /* index of its ratio_family */
 	uint32_t cell, base;
-	double ratio;
+	double ratio;         /* NaN: a figure is missing, or the base is 0 */
 	struct span interval; /* without unit */
+	double p, p_holm;     /* that both are the same; adjusted over the family */
+	bool apart;           /* the cells' own 95 % intervals do not meet */
+};
+
+/* Ratios of one quantity that answer one question, and are judged together. */
+struct ratio_family {
+	const char *quantity, *unit; /* "p50": the gross median */
+	const char *axis;            /* in which the cells differ; "regime" */
+	const char *over, *base;     /* its values: "sync", "async" */
+	const char *group;      /* "operation=insert": what all have in common, where that parts families; else "" */
+	uint32_t count, judged; /* ratios; of them both cells have an interval */
+	uint32_t apart, larger; /* intervals apart; of them the first is the larger */
+	uint32_t significant;   /* p_holm under 0.05 */
+	double least, most;     /* of the ratios; NaN: none */
+	const char *statement;  /* the same as a sentence */
+};
+
+/* A quantity along an axis that is a number. */
+struct sweep_point {
+	double x;       /* in the base unit of its kind: ns, bytes, bit/s, 1 */
+	const char *at; /* as the plan has it: "25Mbps" */
+	uint32_t cell;
+	double value;
+	struct span interval; /* 95 % over restarts */
+};
+
+struct sweep_series {
+	const char *name;           /* what its cells have in common: "carrier=1Mbps"; empty: all there is */
+	struct sweep_point *points; /* by x */
+	uint32_t point_count;
+	/* y = a x^b over the points with x > 0, where the measure asks for it; else NaN */
+	double exponent;
+	struct span exponent_interval;
+	double misfit;   /* of the worst point, as a share of the fitted value */
+	const char *why; /* why there is no exponent, or no interval; empty */
+};
+
+struct sweep_result {
+	const char *quantity, *unit;
+	const char *axis;
+	const char *axis_unit; /* of x: "ns", "B", "bit/s", "" */
+	struct sweep_series *series;
+	uint32_t series_count;
 };
 
 struct run_result {
@@ -194,6 +252,10 @@ struct cell_result {
 	struct chain_result *chain;
 	uint32_t chain_count;
 
+	struct quantity_result
+		*quantities; /* in the order in which runs put them; the first is the one to show first */
+	uint32_t quantity_count;
+
 	/* The distribution: at each probability (in %), the median over restarts of the restarts' gross quantile, and
 	 * the lowest and highest restart. */
 	double *ecdf_p, *ecdf_ns, *ecdf_low_ns, *ecdf_high_ns;
@@ -245,8 +307,15 @@ struct result {
 	uint32_t block_count;
 	struct restart_result *restarts; /* in the order in which they ran */
 	uint32_t restart_count;
-	struct ratio_result *ratios; /* transit: cold cells over the others like them */
+	struct ratio_result *ratios; /* family by family */
 	uint32_t ratio_count;
+	struct ratio_family *families;
+	uint32_t family_count;
+	struct sweep_result *sweeps;
+	uint32_t sweep_count;
+	struct name_value *quantities; /* all there are in some cell: name and unit */
+	uint32_t quantity_count;
+	uint32_t headlines;        /* so many of them, from the first on, are what a summary is about */
 	struct name_value *points; /* each figure and the stamp points and clock it is made of */
 	uint32_t point_count;
 	struct name_value *method; /* how each estimate is made */
@@ -261,7 +330,6 @@ struct result {
  * Read the whole store and compute. Runs stream through one at a time: memory is
  * that of one run and of one cell's packets. A store with nothing in it yet gives
  * a result without figures, and a problem that says so.
- * -ENOTSUP (ERR_USAGE): a campaign of a kind whose report does not exist.
  */
 int result_build(struct store *store, struct result **ret_result, struct err *err);
 
@@ -269,6 +337,12 @@ void result_destroy(struct result *result);
 
 /* ERR_RESULT with the first problem of severity "error", or 0. The exit status of run and report. */
 int result_check(const struct result *result, struct err *err);
+
+/* The quantity of a cell by name and unit; NULL: it has none. */
+const struct quantity_result *cell_quantity(const struct cell_result *cell, const char *name, const char *unit);
+
+/* Does the measure have probes with a latency (transit, differential), or values only? */
+bool result_has_probes(const struct result *result);
 
 const struct cell_result *result_find_cell(const struct result *result, const char *label);
 

@@ -23,8 +23,10 @@ static const char *type_in_words(const struct field *f)
 	case FIELD_INTEGER:
 		return "integer";
 	case FIELD_NUMBER:
+	case FIELD_EXACT:
 		return "number";
 	case FIELD_NUMBERS:
+	case FIELD_EXACTS:
 		return "list of numbers";
 	case FIELD_FIGURE:
 		return "figure";
@@ -64,9 +66,11 @@ static json_t *field_schema(const struct field *f)
 		j = json_pack("{s:s}", "type", "integer");
 		break;
 	case FIELD_NUMBER:
+	case FIELD_EXACT:
 		j = reference("number");
 		break;
 	case FIELD_NUMBERS:
+	case FIELD_EXACTS:
 		j = json_pack("{s:s, s:o}", "type", "array", "items", reference("number"));
 		break;
 	case FIELD_FIGURE:
@@ -140,7 +144,8 @@ int result_write_schema_document(FILE *out, struct err *err)
 		"This is schema %d; `result.schema.json` beside this file is the same for a validator, and both are "
 		"written\n"
 		"by the program from the table that reads and writes the document (`src/report/shape.c`).\n\n"
-		"* Times are ns, shares are per cent, wall-clock times are ns since 1970.\n"
+		"* Times are ns, shares are per cent, wall-clock times are ns since 1970; quantities carry their own "
+		"unit.\n"
 		"* A *number* is null where there is none, and `\"lost\"` where it fell on a lost probe: infinite.\n"
 		"* A *figure* is a number, or `\"n<368\"`: fewer probes were ranked than a finite 95 %% interval of "
 		"that\n"

@@ -13,6 +13,7 @@
 #define COUNT32(t, m, unit, help) PLAIN(t, m, FIELD_COUNT32, unit, help)
 #define INTEGER(t, m, unit, help) PLAIN(t, m, FIELD_INTEGER, unit, help)
 #define NUMBER(t, m, unit, help)  PLAIN(t, m, FIELD_NUMBER, unit, help)
+#define EXACT(t, m, unit, help)   PLAIN(t, m, FIELD_EXACT, unit, help)
 #define OBJECT(t, m, shape_, help)                                                                                     \
 	{                                                                                                              \
 #m, FIELD_OBJECT, offsetof(struct t, m), 0, &shape_, NULL, help                                        \
@@ -117,17 +118,109 @@ static const struct field chain_fields[] = {
 const struct shape shape_chain = { "chain_link", "a link of the chain that a probe goes through",
 				   sizeof(struct chain_result), chain_fields };
 
-static const struct field ratio_fields[] = {
-	TEXT(ratio_result, name, "which over which"),
-	COUNT32(ratio_result, cell, NULL, "index of the cell above the line"),
-	COUNT32(ratio_result, base, NULL, "index of the cell below it"),
-	NUMBER(ratio_result, ratio, NULL, "of their gross medians"),
-	OBJECT(ratio_result, interval, shape_span, "of the ratio, between restarts; its ends have no unit"),
+static const struct field range_fields[] = {
+	EXACT(span, low, "its own", "lower end; null: there is no such interval"),
+	EXACT(span, high, "its own", "upper end"),
+	NUMBER(span, level, "%", "its real confidence; without an interval the best that the data could give"),
 	END,
 };
 
-const struct shape shape_ratio = { "ratio", "two cells that differ in their regime only", sizeof(struct ratio_result),
-				   ratio_fields };
+const struct shape shape_range = { "range", "an interval in the unit of what it belongs to, and its confidence",
+				   sizeof(struct span), range_fields };
+
+static const struct field quantity_fields[] = {
+	TEXT(quantity_result, name, "what"),
+	TEXT(quantity_result, unit, "of all its numbers; empty: a pure number"),
+	EXACT(quantity_result, value, "its own", "median over restarts of the medians over their valid runs"),
+	OBJECT(quantity_result, interval, shape_range, "95 % over restarts, the one to print"),
+	OBJECT(quantity_result, order, shape_range, "order statistics of the restarts"),
+	OBJECT(quantity_result, bootstrap, shape_range, "hierarchical bootstrap"),
+	EXACT(quantity_result, u, "its own", "standard uncertainty between restarts; null: too few"),
+	NUMBER(quantity_result, dof, NULL, "its degrees of freedom"),
+	EXACT(quantity_result, between_sd, "its own", "standard deviation of restart figures"),
+	EXACT(quantity_result, within_sd, "its own", "standard deviation of runs inside a restart"),
+	COUNT32(quantity_result, runs, NULL, "valid runs that found it"),
+	COUNT32(quantity_result, runs_without, NULL, "valid runs that did not"),
+	MANY(quantity_result, restart_orders, restart_count, FIELD_NUMBERS, NULL, NULL, "its restarts, by run order"),
+	MANY(quantity_result, restart_values, restart_count, FIELD_EXACTS, NULL, "its own", "their figures"),
+	END,
+};
+
+const struct shape shape_quantity = { "quantity", "a number that runs found, beside their samples or instead of them",
+				      sizeof(struct quantity_result), quantity_fields };
+
+static const struct field family_fields[] = {
+	TEXT(ratio_family, quantity, "what is compared; p50: the gross median"),
+	TEXT(ratio_family, unit, "of it"),
+	TEXT(ratio_family, axis, "in which the cells differ"),
+	TEXT(ratio_family, over, "its value above the line"),
+	TEXT(ratio_family, base, "and below it"),
+	TEXT(ratio_family, group, "what parts this family from others of the same kind"),
+	COUNT32(ratio_family, count, NULL, "ratios"),
+	COUNT32(ratio_family, judged, NULL, "of them with an interval on both sides"),
+	COUNT32(ratio_family, apart, NULL, "of these with intervals that do not meet"),
+	COUNT32(ratio_family, larger, NULL, "of these with the larger above the line"),
+	COUNT32(ratio_family, significant, NULL, "p_holm under 0.05"),
+	EXACT(ratio_family, least, NULL, "the smallest ratio"),
+	EXACT(ratio_family, most, NULL, "the largest"),
+	TEXT(ratio_family, statement, "the same as a sentence"),
+	END,
+};
+
+const struct shape shape_family = { "ratio_family", "ratios of one quantity that answer one question",
+				    sizeof(struct ratio_family), family_fields };
+
+static const struct field point_fields[] = {
+	EXACT(sweep_point, x, "of the axis", "where"),
+	TEXT(sweep_point, at, "the same as the plan has it"),
+	COUNT32(sweep_point, cell, NULL, "index of its cell"),
+	EXACT(sweep_point, value, "its own", "of the quantity"),
+	OBJECT(sweep_point, interval, shape_range, "95 % over restarts"),
+	END,
+};
+
+const struct shape shape_point = { "sweep_point", "a cell of a sweep", sizeof(struct sweep_point), point_fields };
+
+static const struct field series_fields[] = {
+	TEXT(sweep_series, name, "what its cells have in common"),
+	MANY(sweep_series, points, point_count, FIELD_LIST, &shape_point, NULL, "by x"),
+	EXACT(sweep_series, exponent, NULL, "b of the fit a x^b; null: none"),
+	OBJECT(sweep_series, exponent_interval, shape_range, "95 %, restarts drawn again"),
+	EXACT(sweep_series, misfit, NULL, "of the worst point, as a share of the fit"),
+	TEXT(sweep_series, why, "why there is no exponent, or no interval"),
+	END,
+};
+
+const struct shape shape_series = { "sweep_series", "cells that differ in the axis of a sweep only",
+				    sizeof(struct sweep_series), series_fields };
+
+static const struct field sweep_fields[] = {
+	TEXT(sweep_result, quantity, "what; p50: the gross median"),
+	TEXT(sweep_result, unit, "of it"),
+	TEXT(sweep_result, axis, "along which"),
+	TEXT(sweep_result, axis_unit, "of x"),
+	MANY(sweep_result, series, series_count, FIELD_LIST, &shape_series, NULL, "its series"),
+	END,
+};
+
+const struct shape shape_sweep = { "sweep", "a quantity along an axis that is a number", sizeof(struct sweep_result),
+				   sweep_fields };
+
+static const struct field ratio_fields[] = {
+	TEXT(ratio_result, name, "which over which"),
+	COUNT32(ratio_result, family, NULL, "index of its family"),
+	COUNT32(ratio_result, cell, NULL, "index of the cell above the line"),
+	COUNT32(ratio_result, base, NULL, "index of the cell below it"),
+	NUMBER(ratio_result, ratio, NULL, "of their figures"),
+	OBJECT(ratio_result, interval, shape_span, "of the ratio, between restarts; its ends have no unit"),
+	EXACT(ratio_result, p, NULL, "that both are the same"),
+	EXACT(ratio_result, p_holm, NULL, "the same, adjusted over the family"),
+	BOOL(ratio_result, apart, "the cells' own 95 % intervals do not meet"),
+	END,
+};
+
+const struct shape shape_ratio = { "ratio", "two cells that differ in one axis, or in their regime, only",
+				   sizeof(struct ratio_result), ratio_fields };
 
 static const struct field run_fields[] = {
 	COUNT32(run_result, run, NULL, "in its restart, from 0"),
@@ -272,6 +365,8 @@ static const struct field cell_fields[] = {
 	NUMBER(cell_result, align_width_ns, "ns", "transit: uncertainty of the alignment, largest of the valid runs"),
 	COUNT32(cell_result, segments, NULL, "transit: most segments of the alignment in a run"),
 	MANY(cell_result, chain, chain_count, FIELD_LIST, &shape_chain, NULL, "transit: tx to rx, link by link"),
+	MANY(cell_result, quantities, quantity_count, FIELD_LIST, &shape_quantity, NULL,
+	     "numbers that its runs found, the one to show first first"),
 	MANY(cell_result, ecdf_p, ecdf_count, FIELD_NUMBERS, NULL, "%", "cumulative probabilities"),
 	MANY(cell_result, ecdf_ns, ecdf_count, FIELD_NUMBERS, NULL, "ns", "gross there: median over restarts"),
 	MANY(cell_result, ecdf_low_ns, ecdf_count, FIELD_NUMBERS, NULL, "ns", "lowest restart"),
@@ -331,7 +426,12 @@ static const struct field result_fields[] = {
 	MANY(result, cells, cell_count, FIELD_LIST, &shape_cell, NULL, "in the order of the plan"),
 	MANY(result, blocks, block_count, FIELD_LIST, &shape_block, NULL, "in the order in which they ran"),
 	MANY(result, restarts, restart_count, FIELD_LIST, &shape_restart, NULL, "in the order in which they ran"),
-	MANY(result, ratios, ratio_count, FIELD_LIST, &shape_ratio, NULL, "transit: cold over the others like it"),
+	MANY(result, ratios, ratio_count, FIELD_LIST, &shape_ratio, NULL, "family by family"),
+	MANY(result, families, family_count, FIELD_LIST, &shape_family, NULL, "what the ratios say together"),
+	MANY(result, sweeps, sweep_count, FIELD_LIST, &shape_sweep, NULL, "quantities along axes that are numbers"),
+	MANY(result, quantities, quantity_count, FIELD_LIST, &shape_fact, NULL,
+	     "all there are in some cell: name, and unit as value"),
+	COUNT32(result, headlines, NULL, "so many of them, from the first on, are what a summary is about"),
 	MANY(result, points, point_count, FIELD_LIST, &shape_fact, NULL, "figures and their stamp points and clock"),
 	MANY(result, method, method_count, FIELD_LIST, &shape_fact, NULL, "how each estimate is made"),
 	MANY(result, facts, fact_count, FIELD_LIST, &shape_fact, NULL, "provenance"),
@@ -341,7 +441,9 @@ static const struct field result_fields[] = {
 
 const struct shape shape_result = { "result", "a campaign's result", sizeof(struct result), result_fields };
 
-const struct shape *const shapes[] = { &shape_result,  &shape_cell,   &shape_restart,   &shape_run,
-				       &shape_block,   &shape_ledger, &shape_quantiles, &shape_span,
-				       &shape_budget,  &shape_mode,   &shape_chain,     &shape_ratio,
-				       &shape_problem, &shape_fact,   &shape_event,     NULL };
+const struct shape *const shapes[] = { &shape_result, &shape_cell,   &shape_restart,   &shape_run,
+				       &shape_block,  &shape_ledger, &shape_quantiles, &shape_span,
+				       &shape_budget, &shape_mode,   &shape_chain,     &shape_quantity,
+				       &shape_range,  &shape_ratio,  &shape_family,    &shape_sweep,
+				       &shape_series, &shape_point,  &shape_problem,   &shape_fact,
+				       &shape_event,  NULL };

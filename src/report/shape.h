@@ -18,6 +18,8 @@ enum field_type {
 	FIELD_INTEGER, /* int64_t */
 	FIELD_NUMBER,  /* double; NaN is null, +infinity "lost" */
 	FIELD_NUMBERS, /* double *, count; written to 0.001 */
+	FIELD_EXACT,   /* a number whose unit is not ns: written to 12 digits */
+	FIELD_EXACTS,  /* double *, count; the same */
 	FIELD_FIGURE,  /* struct figure: a number, null, "lost" or "n<368" */
 	FIELD_OBJECT,  /* the struct itself */
 	FIELD_LIST,    /* pointer to structs, count (uint32_t) */
@@ -43,7 +45,7 @@ struct shape {
 
 extern const struct shape shape_result, shape_cell, shape_restart, shape_run, shape_block, shape_ledger,
 	shape_quantiles, shape_span, shape_budget, shape_mode, shape_problem, shape_fact, shape_event, shape_chain,
-	shape_ratio;
+	shape_ratio, shape_range, shape_quantity, shape_family, shape_sweep, shape_series, shape_point;
 
 /* All of them, the root first; NULL-terminated. */
 extern const struct shape *const shapes[];

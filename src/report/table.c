@@ -191,7 +191,7 @@ static void draw_head(FILE *out, const struct table *t, const struct layout *l, 
 	fputs(style->color ? "\033[2m" : "", out);
 	if (l->plot_width && most > 0) {
 		/* The axis: 0 at the left, the largest end at the right. */
-		format_number(most, 0, axis);
+		format_value(most, 3, axis);
 		for (unsigned c = 0; c < l->columns; c++) {
 			unsigned space = l->width[c] - terminal_columns(head.cell[c]);
 

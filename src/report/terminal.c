@@ -50,7 +50,7 @@ static void set_color(FILE *out, const struct terminal_style *style, const char 
 		fprintf(out, "\033[%sm", code);
 }
 
-static void heading(FILE *out, const struct terminal_style *style, const char *text)
+void terminal_heading(FILE *out, const struct terminal_style *style, const char *text)
 {
 	fputc('\n', out);
 	set_color(out, style, "1");
@@ -60,7 +60,7 @@ static void heading(FILE *out, const struct terminal_style *style, const char *t
 }
 
 /* Words wrapped at the width, further lines indented. */
-static void wrapped(FILE *out, const struct terminal_style *style, unsigned indent, unsigned at, const char *text)
+void terminal_wrapped(FILE *out, const struct terminal_style *style, unsigned indent, unsigned at, const char *text)
 {
 	char word[256];
 	bool gap = false;
@@ -106,7 +106,7 @@ void terminal_problems(const struct result *r, FILE *out, const struct terminal_
 			fputs(": ", out);
 			at += 2;
 		}
-		wrapped(out, style, 9, at, p->text);
+		terminal_wrapped(out, style, 9, at, p->text);
 	}
 }
 
@@ -190,14 +190,18 @@ static int table(const struct result *r, FILE *out, const struct terminal_style 
 static void ledgers(const struct result *r, FILE *out, const struct terminal_style *style)
 {
 	unsigned widest = 0;
+	bool any = result_has_probes(r);
 
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		unsigned w = terminal_columns(r->cells[i].title);
 
+		any = any || r->cells[i].ledger.sent;
 		if (r->cells[i].runs_valid && w > widest)
 			widest = w;
 	}
-	heading(out, style, "ledger, probes");
+	if (!any) /* a measure without probes */
+		return;
+	terminal_heading(out, style, "ledger, probes");
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		const struct cell_result *c = &r->cells[i];
 		char account[LEDGER_BYTES], aside[LEDGER_BYTES], line[2 * LEDGER_BYTES + 8];
@@ -212,13 +216,27 @@ static void ledgers(const struct result *r, FILE *out, const struct terminal_sty
 		format_ledger(&c->ledger, false, account);
 		format_ledger_aside(&c->ledger, aside);
 		snprintf(line, sizeof(line), "%s%s%s", account, aside[0] ? "; " : "", aside);
-		wrapped(out, style, widest + 6, at, line);
+		terminal_wrapped(out, style, widest + 6, at, line);
 	}
 }
 
-static bool is_transit(const struct result *r)
+static bool is(const struct result *r, const char *measure)
 {
-	return strcmp(r->measure, "transit") == 0;
+	return strcmp(r->measure, measure) == 0;
+}
+
+/* The table of a differential campaign, and what its columns are. */
+static int net_table(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err)
+{
+	int rc = table(r, out, style, err);
+
+	if (rc != 0)
+		return rc;
+	set_color(out, style, "2");
+	fputs("  ns by the TSC; net = gross - tare, gross = rx_path - rx_bypass (median), p99 is of gross", out);
+	fputs(truth_known(r) ? "\n  error: against what the target says it emitted, probe by probe\n" : "\n", out);
+	set_color(out, style, "0");
+	return 0;
 }
 
 int report_print_summary(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err)
@@ -226,15 +244,16 @@ int report_print_summary(const struct result *r, FILE *out, const struct termina
 	int rc;
 
 	title(r, out, style);
-	rc = is_transit(r) ? terminal_transit(r, out, style, err) : table(r, out, style, err);
+	rc = is(r, "transit")        ? terminal_transit(r, out, style, err)
+	     : is(r, "differential") ? net_table(r, out, style, err)
+				     : 0;
+	if (rc == 0)
+		rc = terminal_quantities(r, out, style, err);
+	if (rc == 0)
+		rc = terminal_comparisons(r, false, out, style, err);
 	if (rc != 0)
 		return rc;
-	set_color(out, style, "2");
-	if (!is_transit(r))
-		fputs("  ns by the TSC; net = gross - tare, gross = rx_path - rx_bypass (median), p99 is of gross",
-		      out);
-	fputs(truth_known(r) ? "\n  error: against what the target says it emitted, probe by probe\n" : "\n", out);
-	set_color(out, style, "0");
+	terminal_exponents(r, false, out, style);
 	ledgers(r, out, style);
 	if (r->problem_count)
 		fputc('\n', out);
@@ -280,7 +299,21 @@ static void quantile_line(FILE *out, const char *name, const struct quantiles *q
 	fputs(" ns\n", out);
 }
 
-static void details(const struct cell_result *c, FILE *out, const struct terminal_style *style)
+/* What the restarts alone say of the figure that the cell stands for. */
+static void restart_lines(const struct result *r, const struct cell_result *c, FILE *out, int decimals)
+{
+	if (is(r, "transit")) {
+		interval_line(out, "in switch, restarts", &c->gross_order, decimals);
+		interval_line(out, "in switch, bootstrap", &c->gross_bootstrap, decimals);
+		return;
+	}
+	interval_line(out, c->is_tare ? "gross, restarts" : "net, restarts",
+		      c->is_tare ? &c->gross_order : &c->net_order, decimals);
+	interval_line(out, c->is_tare ? "gross, bootstrap" : "net, bootstrap",
+		      c->is_tare ? &c->gross_bootstrap : &c->net_bootstrap, decimals);
+}
+
+static void details(const struct result *r, const struct cell_result *c, FILE *out, const struct terminal_style *style)
 {
 	char text[FORMAT_BYTES];
 	int decimals = net_decimals(c->expanded_ns);
@@ -292,14 +325,11 @@ static void details(const struct cell_result *c, FILE *out, const struct termina
 	terminal_text(out, c->title);
 	set_color(out, style, "0");
 	fputc('\n', out);
-	quantile_line(out, "gross", &c->gross);
+	quantile_line(out, is(r, "transit") ? "in switch" : "gross", &c->gross);
 	quantile_line(out, "one-way", &c->one_way);
 	quantile_line(out, "one-way, intended", &c->intended);
 	interval_line(out, "net, 95 % interval", &c->net_interval, decimals);
-	interval_line(out, c->is_tare ? "gross, restarts" : "net, restarts",
-		      c->is_tare ? &c->gross_order : &c->net_order, decimals);
-	interval_line(out, c->is_tare ? "gross, bootstrap" : "net, bootstrap",
-		      c->is_tare ? &c->gross_bootstrap : &c->net_bootstrap, decimals);
+	restart_lines(r, c, out, decimals);
 	line(out, "spread of probes (IQR)", format_number(c->iqr_ns, 1, text), "ns");
 	line(out, "between restarts (sd)", format_number(c->between_sd_ns, 2, text), "ns");
 	line(out, "within restarts (sd)", format_number(c->within_run_sd_ns, 2, text), "ns");
@@ -364,20 +394,27 @@ int terminal_write(const struct result *r, FILE *out, const struct terminal_styl
 	if (rc != 0)
 		return rc;
 	if (parts & TERMINAL_CELLS) {
-		heading(out, style, "cells");
-		for (uint32_t i = 0; i < r->cell_count; i++)
-			details(&r->cells[i], out, style);
+		if (result_has_probes(r))
+			terminal_heading(out, style, "cells");
+		for (uint32_t i = 0; result_has_probes(r) && i < r->cell_count; i++)
+			details(r, &r->cells[i], out, style);
+		rc = terminal_quantity_details(r, out, style, err);
+		if (rc == 0)
+			rc = terminal_comparisons(r, true, out, style, err);
+		if (rc != 0)
+			return rc;
+		terminal_exponents(r, true, out, style);
 	}
 	if (parts & TERMINAL_BUDGET) {
-		heading(out, style, "uncertainty budget (GUM)");
+		terminal_heading(out, style, "uncertainty budget (GUM)");
 		for (uint32_t i = 0; i < r->cell_count; i++)
 			budget(&r->cells[i], out, style);
 	}
 	if (parts & TERMINAL_CELLS) {
-		heading(out, style, "stamp points");
+		terminal_heading(out, style, "stamp points");
 		for (uint32_t i = 0; i < r->point_count; i++) {
 			fprintf(out, "  %-17s ", r->points[i].name);
-			wrapped(out, style, 20, 20, r->points[i].value);
+			terminal_wrapped(out, style, 20, 20, r->points[i].value);
 		}
 	}
 	if (fflush(out) != 0 || ferror(out))

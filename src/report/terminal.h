@@ -44,7 +44,7 @@ unsigned terminal_text(FILE *out, const char *text);
 unsigned terminal_columns(const char *text);
 
 /* A table of text cells: measures, aligns, draws. Shared with `tare compare`. */
-enum { TABLE_COLUMNS_MOST = 12, TABLE_CELL_BYTES = 128 };
+enum { TABLE_COLUMNS_MOST = 20, TABLE_CELL_BYTES = 128 };
 
 struct table_column {
 	const char *title;

@@ -7,4 +7,19 @@
 /* What a campaign of transit shows instead of net figures: table, chain, ratios. */
 int terminal_transit(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
 
+/* Quantities of runs: the summary, a row a cell; a table each; what is compared; how they grow. Each prints nothing where
+ * there is nothing. `all`: of every quantity, else of the first. */
+int terminal_quantities(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
+int terminal_quantity_details(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
+int terminal_comparisons(const struct result *r, bool all, FILE *out, const struct terminal_style *style,
+			 struct err *err);
+int terminal_ratio_table(const struct result *r, uint32_t family, FILE *out, const struct terminal_style *style,
+			 struct err *err);
+void terminal_exponents(const struct result *r, bool all, FILE *out, const struct terminal_style *style);
+
+void terminal_heading(FILE *out, const struct terminal_style *style, const char *text);
+
+/* Words wrapped at the width, further lines indented; `at`: the column that the line is in already. */
+void terminal_wrapped(FILE *out, const struct terminal_style *style, unsigned indent, unsigned at, const char *text);
+
 #endif

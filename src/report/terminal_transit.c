@@ -108,7 +108,6 @@ static int chains(const struct result *r, FILE *out, const struct terminal_style
 
 int terminal_transit(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err)
 {
-	char text[FORMAT_BYTES];
 	int rc = transit_table(r, out, style, err);
 
 	if (rc == 0) {
@@ -118,15 +117,8 @@ int terminal_transit(const struct result *r, FILE *out, const struct terminal_st
 		      out);
 		rc = chains(r, out, style, err);
 	}
-	for (uint32_t i = 0; rc == 0 && i < r->ratio_count; i++) {
-		const struct ratio_result *q = &r->ratios[i];
-
-		fputs(i ? "  " : "\ncold over the others\n  ", out);
-		terminal_text(out, q->name);
-		fprintf(out, ": %.2f", q->ratio);
-		if (span_is(&q->interval))
-			fprintf(out, " (%s, %.3g %%)", format_span(&q->interval, 2, text), q->interval.level);
-		fputc('\n', out);
-	}
+	for (uint32_t i = 0; rc == 0 && i < r->family_count; i++)
+		if (strcmp(r->families[i].axis, "regime") == 0)
+			rc = terminal_ratio_table(r, i, out, style, err);
 	return rc;
 }

@@ -54,6 +54,8 @@ static struct figure between(const struct sample_set *s, size_t rank)
 		lower = (bin_of(s, rank - 1) + 0.5) * s->quantum;
 		upper = (bin_of(s, rank) - 0.5) * s->quantum;
 	}
+	if (isinf(lower)) /* inf - inf is nothing */
+		return figure_number(lower);
 	return figure_number(lower + (upper - lower) / 2);
 }
 

@@ -652,7 +652,7 @@ static void golden_result(const char *path, double slower_ns, uint32_t unbalance
 /*
  * The saved results that the golden transcripts draw. They stay as they are when
  * an estimator changes, but must have every member of today's schema:
- * TARE_UPDATE=1 writes them anew when one is added.
+ * `tare report --json` of the old file adds one that is new; TARE_UPDATE=1 computes them anew.
  */
 static void the_golden_results_have_the_whole_schema(void **state)
 {

@@ -122,6 +122,18 @@ static void five_restarts_have_a_figure_and_no_interval(void **state)
 	assert_int_equal(h.figure.state, FIGURE_REFUSED);
 }
 
+static void what_is_lost_everywhere_is_lost(void **state)
+{
+	const double y[6] = { INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY };
+	const uint32_t runs[6] = { 1, 1, 1, 1, 1, 1 };
+	struct hierarchy h;
+
+	(void)state;
+	assert_int_equal(hierarchy_compute(&(struct run_figures){ y, runs, 6 }, 0.95, 100, 1, NULL, &h), 0);
+	assert_int_equal(h.figure.state, FIGURE_LOST);
+	assert_true(isinf(h.figure.value) && isinf(h.measured.value) && isinf(h.measured.u));
+}
+
 static void lost_runs_are_at_infinity(void **state)
 {
 	static const double y[] = { 1, 2, 3, INFINITY, INFINITY, INFINITY, INFINITY };
@@ -169,6 +181,7 @@ int main(void)
 		cmocka_unit_test(hierarchy_takes_medians_twice),
 		cmocka_unit_test(five_restarts_have_a_figure_and_no_interval),
 		cmocka_unit_test(lost_runs_are_at_infinity),
+		cmocka_unit_test(what_is_lost_everywhere_is_lost),
 		cmocka_unit_test(bootstrap_is_the_seeds_alone),
 	};
 
