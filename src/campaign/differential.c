@@ -8,6 +8,7 @@
 
 #include "campaign/measure.h"
 #include "clock/tsc.h"
+#include "observe/build.h"
 #include "probe/cores.h"
 #include "probe/differential.h"
 #include "probe/differential_stream.h"
@@ -125,6 +126,9 @@ static int open_target(struct measuring *m, const struct cell_setup *cell, uint6
 		.frame_bytes = m->stream->longest_bytes,
 		.probe_count = m->stream->count,
 		.frame_count = differential_frames(m->stream, m->config.warm_train),
+		.tool_version = build_version(),
+		.plan_text = m->plan->text,
+		.plan_hash = m->plan->text_hash,
 		.interrupted = m->interrupted,
 	};
 

@@ -12,6 +12,7 @@ const struct verb *const verbs[] = {
 	&verb_export,
 	&verb_verify,
 	&verb_clean,
+	&verb_far_end,
 	NULL,
 };
 /* clang-format on */

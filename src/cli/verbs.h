@@ -13,5 +13,6 @@ extern const struct verb verb_compare;
 extern const struct verb verb_export;
 extern const struct verb verb_verify;
 extern const struct verb verb_clean;
+extern const struct verb verb_far_end;
 
 #endif

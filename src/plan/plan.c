@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "plan/plan_private.h"
 
 const struct setting plan_settings[] = {
@@ -328,15 +329,6 @@ static int draft_read(struct draft *d)
 	return problems_any(&d->problems) ? 0 : turns_build(d->plan);
 }
 
-static uint64_t fnv1a64(const char *text, size_t length)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return hash;
-}
-
 static int draft_build(struct draft *d, const char *text, size_t length, const char *path, const char *directory)
 {
 	struct plan *plan = d->plan;
@@ -347,7 +339,7 @@ static int draft_build(struct draft *d, const char *text, size_t length, const c
 	plan->text = arena_strndup(&plan->arena, text, length);
 	if (!plan->path || !plan->directory || !plan->text)
 		return -ENOMEM;
-	plan->text_hash = fnv1a64(text, length);
+	plan->text_hash = hash_fnv1a64(text, length);
 	if (length > PLAN_BYTES_MOST) {
 		problem_at(&d->problems, 0, 0, "%zu bytes are no plan; at most %d fit", length, PLAN_BYTES_MOST);
 		return 0;

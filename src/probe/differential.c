@@ -10,6 +10,7 @@
 
 #include "clock/watch.h"
 #include "probe/differential_settings.h"
+#include "probe/far_run.h"
 #include "probe/fates.h"
 #include "probe/loop.h"
 
@@ -35,6 +36,7 @@ struct run_state {
 	struct io_counters before[PORTS], after[PORTS], in_before, in_after;
 	int64_t started_utc_ns;
 	uint16_t tag;
+	struct far_run far; /* far.link NULL: this machine sends */
 };
 
 void differential_config_init(struct differential_config *config)
@@ -79,7 +81,8 @@ static void counters_read(const struct run_state *s, struct io_counters *ret_por
 {
 	for (int p = 0; p < PORTS; p++)
 		s->loops.ports[p]->ops->counters(s->loops.ports[p], &ret_ports[p]);
-	s->ports.in->ops->counters(s->ports.in, ret_in);
+	if (s->ports.in)
+		s->ports.in->ops->counters(s->ports.in, ret_in);
 }
 
 /* Told apart from other runs of this and other processes; only frames of this run carry it. */
@@ -105,6 +108,7 @@ static int state_init(struct run_state *s, const struct differential_config *con
 	l->ports[PATH] = s->ports.path;
 	l->ports[BYPASS] = s->ports.bypass;
 	l->interrupted = config->interrupted;
+	l->without = s->ports.far ? ROLE_SEND : 0;
 	l->deadline_ticks = (uint64_t)tsc_from_ns(tsc, (double)config->deadline_ns);
 	l->linger_ticks = (uint64_t)tsc_from_ns(tsc, LINGER_NS);
 	l->block_ticks = (uint64_t)tsc_from_ns(tsc, BLOCK_NS);
@@ -132,6 +136,17 @@ static int state_init(struct run_state *s, const struct differential_config *con
 			err);
 	if (r < 0)
 		return r;
+	s->far = (struct far_run){
+		.link = s->ports.far,
+		.loops = l,
+		.stream = config->stream,
+		.tsc = tsc,
+		.tag = s->tag,
+		.train = config->warm_train,
+		.train_gap_ns = config->train_gap_ns,
+		.deadline_ns = config->deadline_ns,
+		.interrupted = config->interrupted,
+	};
 	if (!config->cpus)
 		return cores_choose(config->cores, &s->cores, err);
 	cores_assign(config->cpus, config->cores, &s->cores);
@@ -149,6 +164,7 @@ static int run_loops(struct run_state *s, struct err *err)
 {
 	const struct target_ops *ops = s->config->target->ops;
 	struct timespec now;
+	struct err far = { 0 };
 	int r;
 
 	if (ops->begin_run)
@@ -156,6 +172,9 @@ static int run_loops(struct run_state *s, struct err *err)
 	drain(s->ports.path);
 	drain(s->ports.bypass);
 	counters_read(s, s->before, &s->in_before);
+	r = s->far.link ? far_run_begin(&s->far, err) : 0;
+	if (r < 0)
+		return r;
 	protect_begin(&s->protection, s->config->unprotected ? PROTECT_NOTHING : PROTECT_FIFO);
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->started_utc_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -166,6 +185,13 @@ static int run_loops(struct run_state *s, struct err *err)
 	step_watch_check(&s->steps);
 	protect_end(&s->protection);
 	counters_read(s, s->after, &s->in_after);
+	if (s->far.link && far_run_end(&s->far, &far) < 0 && r == 0) {
+		if (err)
+			*err = far;
+		r = -far.code;
+	}
+	if (s->far.link)
+		s->in_after.sent = s->far.port_sent;
 	return r;
 }
 
@@ -202,6 +228,8 @@ static void pair_write(const struct run_state *s, uint32_t i, uint8_t fate, int6
 		ret->bypass_ticks = since(s, bypass->ticks);
 	if (fate == FATE_MATCHED && (path->gap_ticks > gap_limit_ticks || bypass->gap_ticks > gap_limit_ticks))
 		ret->flags |= PAIR_SET_APART;
+	if (s->far.link)
+		ret->flags |= PAIR_TX_FAR;
 	if (ops->truth)
 		ret->truth_ticks = ops->truth(s->config->target, i * (train + 1) + train);
 }
@@ -293,7 +321,7 @@ static void conditions_write(struct run_state *s, struct run_record *ret)
 	ret->tsc_start = sender->start;
 	ret->elapsed_ns = s->to.raw_ns - s->from.raw_ns;
 	ret->gap_limit_ns = s->config->gap_limit_ns;
-	ret->core_send = s->cores.send;
+	ret->core_send = s->far.link ? s->far.core : s->cores.send;
 	ret->core_receive = s->cores.path;
 	ret->stalls = s->stalls.stalls;
 	ret->stalled_ns = (int64_t)tsc_to_ns(s->config->tsc, (int64_t)s->stalls.stalled_ticks);
@@ -304,6 +332,9 @@ static void conditions_write(struct run_state *s, struct run_record *ret)
 		ret->offered_pps =
 			pps(sent, tsc_to_ns(s->config->tsc, (int64_t)(sender->tx[sent - 1] - sender->tx[0])));
 	protect_words(&s->protection, s->got, true, ret->protection, sizeof(ret->protection));
+	if (s->far.link)
+		snprintf(ret->protection + strlen(ret->protection), sizeof(ret->protection) - strlen(ret->protection),
+			 "; sent by another machine (%.60s)", s->far.protection);
 }
 
 /* After the loops: fates, rows and record. */

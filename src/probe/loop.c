@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) void loop(struct loop_thread *t, co
 				}
 			} else if (!l->sender.ready && now - l->sender.last_tx > PREPARE_US * l->us_ticks) {
 				sender_prepare(&l->sender);
-			} else if (!receives && (works || !l->poll)) {
+			} else if (!receives && !l->alone && (works || !l->poll)) {
 				look_at_placement(l, now, &next_block);
 			}
 		}
@@ -278,6 +278,7 @@ static unsigned roles_fill(const struct loops *l, const struct cores *cores, str
 
 		if (!l->poll)
 			r &= ~(unsigned)ROLE_TARGET;
+		r &= ~l->without;
 		if (r == 0)
 			continue;
 		threads[count].roles = r;
@@ -316,7 +317,8 @@ int loops_run(struct loops *l, const struct cores *cores, const struct protectio
 	for (unsigned i = 0; i < count; i++)
 		receivers += (threads[i].roles & (ROLE_PATH | ROLE_BYPASS)) != 0;
 	atomic_init(&l->receiving, receivers);
-	atomic_init(&l->sent_all, false);
+	if (!(l->without & ROLE_SEND)) /* else who waits for the other machine says so, perhaps already */
+		atomic_init(&l->sent_all, false);
 	for (created = 0; created < count; created++) {
 		threads[created].loops = l;
 		threads[created].protection = protection;

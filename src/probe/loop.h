@@ -31,7 +31,8 @@ struct loops {
 	struct placement placement;
 	const atomic_bool *interrupted;
 	uint64_t deadline_ticks, linger_ticks, block_ticks, lead_ticks, stall_ticks, us_ticks;
-	bool alone; /* one loop does all: no placement to look at */
+	bool alone;       /* there is one loop only: no placement to look at */
+	unsigned without; /* roles that nobody has: another machine sends, or receives */
 
 	/* Written by the sending thread, once, at its end. */
 	_Alignas(128) atomic_bool sent_all;

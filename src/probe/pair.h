@@ -14,6 +14,8 @@
 
 enum pair_flags {
 	PAIR_SET_APART = 1 << 0, /* poll gap over the limit at either receiver */
+	PAIR_TX_FAR =
+		1 << 1, /* sched and tx are another machine's, brought to this clock to within its answers' delay */
 };
 
 struct pair {

@@ -71,9 +71,11 @@ static void cell_validity(struct problems *p, const struct cell_work *w)
 	for (uint32_t i = 0; i < w->restart_count; i++)
 		if (strcmp(w->restarts[i]->state, "failed") == 0)
 			failed_runs += w->restarts[i]->run_count;
+	/* one that failed and ran again is told, but nothing is missing for it */
 	if (c->restarts_failed)
-		say(p, "error", c->title, "%" PRIu32 " restart%s failed: %s", c->restarts_failed,
-		    plural(c->restarts_failed), first_reason(w, "failed"));
+		say(p, c->restarts_valid + c->restarts_invalid >= c->restarts_planned ? "note" : "error", c->title,
+		    "%" PRIu32 " restart%s failed: %s", c->restarts_failed, plural(c->restarts_failed),
+		    first_reason(w, "failed"));
 	if (c->runs_invalid > failed_runs)
 		say(p, "error", c->title, "%" PRIu32 " of %" PRIu32 " runs invalid, in no figure: %s",
 		    c->runs_invalid - failed_runs, c->runs_invalid - failed_runs + c->runs_valid, first_run_reason(w));

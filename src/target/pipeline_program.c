@@ -6,18 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/settings.h"
 
 #define TEXT_BYTES_MAX (4u << 20) /* of a program's or its entries' file */
-
-static uint64_t fnv1a(const char *text, size_t length)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 /* The whole file into the arena. */
 static int read_file(const char *path, struct arena *arena, const char **ret_text, size_t *ret_length, struct err *err)
@@ -56,7 +48,7 @@ static const char *path_in(const char *directory, const char *name, struct arena
 static int parse_entries(const char *text, size_t length, const char *path, struct arena *arena, struct program *p,
 			 struct err *err)
 {
-	p->entries_hash = fnv1a(text, length);
+	p->entries_hash = hash_fnv1a64(text, length);
 	return spec_entries_parse(text, length, path, p->spec, arena, &p->entries, err);
 }
 
@@ -88,7 +80,7 @@ static int load_own(const char *name, const char *directory, const char *entries
 		rc = spec_parse(text, length, path, arena, &p->spec, err);
 	if (rc)
 		return rc;
-	p->spec_hash = fnv1a(text, length);
+	p->spec_hash = hash_fnv1a64(text, length);
 	if (entries_path)
 		return load_entries_file(path_in(directory, entries_path, arena), arena, p, err);
 	beside = arena_printf(arena, "%.*s.entries", (int)(strlen(path) - strlen(".spec")), path);
@@ -110,7 +102,7 @@ static int load_brought(const struct program_text *t, const char *directory, con
 	rc = spec_parse(t->spec, strlen(t->spec), path, arena, &p->spec, err);
 	if (rc)
 		return rc;
-	p->spec_hash = fnv1a(t->spec, strlen(t->spec));
+	p->spec_hash = hash_fnv1a64(t->spec, strlen(t->spec));
 	if (entries_path)
 		return load_entries_file(path_in(directory, entries_path, arena), arena, p, err);
 	if (!*t->entries)

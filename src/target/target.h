@@ -24,26 +24,30 @@
  * plans) is one or more P4Runtime servers, side by side.
  */
 struct target;
+struct far_link;
 struct lab_line;
 struct netns;
 struct v1model_program;
 
 struct target_setup {
-	const struct settings *settings; /* of the kind's table */
-	const char *program;             /* as the plan has it: "forward", "null", "149ns", "x.spec" */
-	const char *directory;           /* relative file names start here */
-	uint64_t seed;                   /* of this restart: jitter, loss and the like derive from it */
-	uint32_t frame_bytes;            /* the longest frame the stream has */
-	uint32_t probe_count;            /* probes in a run, warm-up trains not counted */
-	uint32_t frame_count;            /* frames sent into `in` in a run, trains counted; 0: probe_count */
-	const cpu_set_t *cpus;           /* left for processes of the target by who sends; NULL: any */
-	const atomic_bool *interrupted;  /* gives up what takes long when it is raised; NULL: never */
+	const struct settings *settings;      /* of the kind's table */
+	const char *program;                  /* as the plan has it: "forward", "null", "149ns", "x.spec" */
+	const char *directory;                /* relative file names start here */
+	uint64_t seed;                        /* of this restart: jitter, loss and the like derive from it */
+	uint32_t frame_bytes;                 /* the longest frame the stream has */
+	uint32_t probe_count;                 /* probes in a run, warm-up trains not counted */
+	uint32_t frame_count;                 /* frames sent into `in` in a run, trains counted; 0: probe_count */
+	const cpu_set_t *cpus;                /* left for processes of the target by who sends; NULL: any */
+	const atomic_bool *interrupted;       /* gives up what takes long when it is raised; NULL: never */
+	const char *tool_version, *plan_text; /* what a tare on another machine must have as well; NULL: no such */
+	uint64_t plan_hash;
 };
 
 struct target_ports {
-	struct io_port *in;     /* the sender reserves and sends here */
+	struct io_port *in;     /* the sender reserves and sends here; NULL: on another machine, by `far` */
 	struct io_port *path;   /* the receiver takes from here */
 	struct io_port *bypass; /* and here */
+	struct far_link *far;   /* who sends, where `in` is NULL (target/far_link.h) */
 };
 
 struct told_clock;

@@ -7,24 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/settings.h"
 
 enum { TEXT_BYTES_MAX = 16 << 20 };
-
-static uint64_t fnv1a(const char *text, size_t length)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 static struct v1model_part brought_part(const char *text, const char *where)
 {
 	size_t length = strlen(text);
 
-	return (struct v1model_part){ text, where, length, length ? fnv1a(text, length) : 0 };
+	return (struct v1model_part){ text, where, length, length ? hash_fnv1a64(text, length) : 0 };
 }
 
 /* The whole file into the arena. */
@@ -51,7 +43,7 @@ static int read_part(const char *path, struct arena *arena, struct v1model_part 
 		rc = err_set(err, ERR_USAGE, EIO, "%s: read %zu of %ld bytes", path, length, size);
 	fclose(file);
 	if (rc == 0)
-		*ret = (struct v1model_part){ text, path, length, length ? fnv1a(text, length) : 0 };
+		*ret = (struct v1model_part){ text, path, length, length ? hash_fnv1a64(text, length) : 0 };
 	return rc;
 }
 

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "io/afpacket.h"
-#include "io/dpdk.h"
+#include "target/far_link.h"
 #include "target/wire_hooks.h"
-
-#define DPDK_PREFIX "dpdk:"
+#include "target/wire_port.h"
 
 enum wire_port { WIRE_IN, WIRE_PATH, WIRE_BYPASS, WIRE_PORTS };
 static const char *const port_names[WIRE_PORTS] = { "in", "path", "bypass" };
@@ -32,6 +31,27 @@ static const struct setting wire_settings[] = {
 	  .least = 64,
 	  .most = 262144,
 	  .help = "frames that an interface's receive ring holds" },
+	{ .name = "far",
+	  .type = SETTING_TEXT,
+	  .value_name = "USER@HOST",
+	  .help = "another machine that sends, reached by ssh; `in` is its port" },
+	{ .name = "far_tare",
+	  .type = SETTING_TEXT,
+	  .value_name = "COMMAND",
+	  .fallback = "tare",
+	  .help = "what starts tare there; the same version" },
+	{ .name = "far_limit",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_TIME,
+	  .fallback = "30s",
+	  .least = 100000000,
+	  .most = 3600000000000,
+	  .help = "how long its answers may take" },
+	{ .name = "ssh",
+	  .type = SETTING_TEXT,
+	  .value_name = "COMMAND",
+	  .fallback = "ssh",
+	  .help = "with options of yours: ssh -p 2222 -i key" },
 	WIRE_HOOK_SETTINGS("prepare", "60s", "run first in each restart: links, power, reservations"),
 	WIRE_HOOK_SETTINGS("flash", "30min", "run next: the device's image"),
 	WIRE_HOOK_SETTINGS("load", "5min", "loads the program named in TARE_PROGRAM"),
@@ -46,13 +66,14 @@ struct wire {
 	const char *names[WIRE_PORTS];
 	bool by_dpdk[WIRE_PORTS];
 	struct arena arena;
+	struct far_link *far; /* NULL: this machine sends itself */
 	json_t *hooks;
 	char *description;
 };
 
-static bool by_dpdk(const char *port)
+static bool is_far(const struct settings *s)
 {
-	return strncmp(port, DPDK_PREFIX, strlen(DPDK_PREFIX)) == 0;
+	return settings_text(s, "far") != NULL;
 }
 
 static int wire_probe(struct err *err)
@@ -71,7 +92,7 @@ static int check_ports(const struct settings *s, struct err *err)
 			return err_set(err, ERR_USAGE, EINVAL,
 				       "target wire has no '%s' port; expected an interface, or dpdk: and a device",
 				       port_names[i]);
-		if (!by_dpdk(ports[i]) && strlen(ports[i]) >= IF_NAMESIZE)
+		if (!wire_port_by_dpdk(ports[i]) && strlen(ports[i]) >= IF_NAMESIZE)
 			return err_set(err, ERR_USAGE, EINVAL,
 				       "'%s' port '%s' is no interface: names have at most %d bytes", port_names[i],
 				       ports[i], IF_NAMESIZE - 1);
@@ -105,7 +126,9 @@ static int wire_check_host(const struct settings *s, struct err *err)
 	for (int i = 0; r == 0 && i < WIRE_PORTS; i++) {
 		const char *port = settings_text(s, port_names[i]);
 
-		if (!by_dpdk(port) && if_nametoindex(port) == 0)
+		if (i == WIRE_IN && is_far(s))
+			continue; /* that machine's to say */
+		if (!wire_port_by_dpdk(port) && if_nametoindex(port) == 0)
 			return err_set(err, ERR_HOST, ENODEV,
 				       "target wire: '%s' port: there is no interface '%s' here (ip link shows them)",
 				       port_names[i], port);
@@ -115,21 +138,45 @@ static int wire_check_host(const struct settings *s, struct err *err)
 
 static int port_open(struct wire *w, int which, const struct target_setup *setup, struct err *err)
 {
-	const struct afpacket_config config = {
-		.interface = w->names[which],
-		.receive_frames = (unsigned)settings_number(setup->settings, "slots"),
-	};
+	unsigned slots = (unsigned)settings_number(setup->settings, "slots");
 
 	for (int i = 0; i < which; i++)
-		if (strcmp(w->names[i], w->names[which]) == 0) {
+		if (w->ports[i] && strcmp(w->names[i], w->names[which]) == 0) {
 			w->ports[which] = w->ports[i];
 			return 0;
 		}
 	w->owned[which] = true;
-	return w->by_dpdk[which]
-		       ? dpdk_port_open(w->names[which] + strlen(DPDK_PREFIX),
-					setup->frame_bytes < 1518 ? 1518 : setup->frame_bytes, &w->ports[which], err)
-		       : afpacket_open(&config, &w->ports[which], err);
+	return wire_port_open(w->names[which], slots, setup->frame_bytes, &w->ports[which], err);
+}
+
+/* The other machine's tare, with its port open. */
+static int far_open(struct wire *w, const struct target_setup *setup, struct err *err)
+{
+	const struct far_options options = {
+		.ssh = settings_text(setup->settings, "ssh"),
+		.destination = settings_text(setup->settings, "far"),
+		.command = settings_text(setup->settings, "far_tare"),
+		.version = setup->tool_version,
+		.plan_text = setup->plan_text,
+		.plan_hash = setup->plan_hash,
+		.limit_ms = settings_number(setup->settings, "far_limit") / 1000000,
+		.interrupted = setup->interrupted,
+	};
+	json_t *port;
+	char *text;
+	int r;
+
+	TARE_ASSERT(options.version && options.plan_text);
+	r = far_link_open(&options, &w->far, err);
+	if (r < 0)
+		return r;
+	port = json_pack("{s:s, s:I}", "port", w->names[WIRE_IN], "frame_bytes", (json_int_t)setup->frame_bytes);
+	text = port ? json_dumps(port, JSON_COMPACT) : NULL;
+	r = text ? far_link_ask(w->far, FAR_OPEN, text, strlen(text), err)
+		 : err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	free(text);
+	json_decref(port);
+	return r;
 }
 
 static int describe(struct wire *w, const struct target_setup *setup, struct err *err)
@@ -138,6 +185,8 @@ static int describe(struct wire *w, const struct target_setup *setup, struct err
 				 w->names[WIRE_IN], "path", w->names[WIRE_PATH], "bypass", w->names[WIRE_BYPASS],
 				 "hooks", w->hooks);
 
+	if (root && w->far)
+		json_object_set_new(root, "far", json_loads(far_link_facts(w->far), 0, NULL));
 	w->description = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	return w->description ? 0 : err_set(err, ERR_HOST, ENOMEM, "out of memory");
@@ -149,6 +198,7 @@ static void wire_close(struct target *target)
 
 	if (!w)
 		return;
+	far_link_close(w->far);
 	for (int i = 0; i < WIRE_PORTS; i++)
 		if (w->owned[i] && w->ports[i])
 			w->ports[i]->ops->close(w->ports[i]);
@@ -168,11 +218,13 @@ static int open_all(struct wire *w, const struct target_setup *setup, struct err
 		w->names[i] = arena_strdup(&w->arena, settings_text(setup->settings, port_names[i]));
 		if (!w->hooks || !w->names[i])
 			return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-		w->by_dpdk[i] = by_dpdk(w->names[i]);
+		w->by_dpdk[i] = wire_port_by_dpdk(w->names[i]);
 	}
 	r = wire_hooks_run(setup, w->hooks, err);
-	for (int i = 0; r == 0 && i < WIRE_PORTS; i++)
+	for (int i = WIRE_IN + is_far(setup->settings); r == 0 && i < WIRE_PORTS; i++)
 		r = port_open(w, i, setup, err);
+	if (r == 0 && is_far(setup->settings))
+		r = far_open(w, setup, err);
 	return r == 0 ? describe(w, setup, err) : r;
 }
 
@@ -198,7 +250,7 @@ static void wire_ports(struct target *target, struct target_ports *ret_ports)
 {
 	struct wire *w = (struct wire *)target;
 
-	*ret_ports = (struct target_ports){ w->ports[WIRE_IN], w->ports[WIRE_PATH], w->ports[WIRE_BYPASS] };
+	*ret_ports = (struct target_ports){ w->ports[WIRE_IN], w->ports[WIRE_PATH], w->ports[WIRE_BYPASS], w->far };
 }
 
 static int wire_check_alive(struct target *target, struct err *err)
@@ -206,7 +258,7 @@ static int wire_check_alive(struct target *target, struct err *err)
 	struct wire *w = (struct wire *)target;
 
 	for (int i = 0; i < WIRE_PORTS; i++) {
-		int r = w->by_dpdk[i] ? 0 : afpacket_check(w->ports[i]);
+		int r = w->by_dpdk[i] || !w->ports[i] ? 0 : afpacket_check(w->ports[i]);
 
 		if (r < 0)
 			return err_set(err, ERR_HOST, -r, "'%s' port %s %s during the run", port_names[i], w->names[i],
