@@ -18,6 +18,7 @@
 #include "observe/hostcheck_private.h"
 #include "observe/hostfacts.h"
 #include "observe/hostfile.h"
+#include "observe/tracer.h"
 
 #define CPU "/sys/devices/system/cpu"
 
@@ -225,6 +226,22 @@ static void permissions(const struct checking *to)
 		   "run as root, or 'setcap cap_net_raw+ep' the program: needed for real ports without DPDK");
 }
 
+static void tracing(const struct checking *to)
+{
+	struct err err = { 0 };
+	char *end;
+
+	if (tracer_try(&err) == 0) {
+		check_report(to, "tracing", HOST_GOOD, "",
+			     "the scheduler can be traced: cold and warm latency by cause");
+		return;
+	}
+	end = strstr(err.message, "; " TRACER_ADVICE);
+	if (end)
+		*end = '\0';
+	check_report(to, "tracing", HOST_WEAK, TRACER_ADVICE, "%s", err.message);
+}
+
 static void program(const struct checking *to, const char *name, const char *program, const char *advice)
 {
 	char version[128];
@@ -259,6 +276,7 @@ void host_checks(host_check_fn *fn, void *context)
 	tsc(&to);
 	host_checks_of_files("", fn, context);
 	permissions(&to);
+	tracing(&to);
 	offloads_check(&to);
 	build_libraries(dpdk_version, (void *)&to);
 	program(&to, "gnuplot", "gnuplot", "apt install gnuplot-nox: figures need it, tables do not");
