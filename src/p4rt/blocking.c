@@ -64,7 +64,7 @@ static void turn_until(struct loop *loop, int64_t until_ns)
 }
 
 /* Until the arbitration is answered. A server that is not there is worth another try, one that refuses is not. */
-static int become_primary(struct p4rt_client *client, int64_t deadline_ns, struct err *err)
+int p4rt_become_primary(struct p4rt_client *client, int64_t deadline_ns, struct err *err)
 {
 	int64_t end_ns = loop_now_ns() + deadline_ns, retry_ns = 0;
 
@@ -102,7 +102,7 @@ int p4rt_connect(struct loop *loop, const struct p4rt_client_config *config, int
 	rc = p4rt_client_create(loop, &own, &client, err);
 	if (rc < 0)
 		return rc;
-	rc = become_primary(client, deadline_ns, err);
+	rc = p4rt_become_primary(client, deadline_ns, err);
 	if (rc < 0) {
 		p4rt_client_destroy(client);
 		return rc;

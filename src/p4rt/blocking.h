@@ -18,6 +18,9 @@
 int p4rt_connect(struct loop *loop, const struct p4rt_client_config *config, int64_t deadline_ns,
 		 struct p4rt_client **ret_client, struct err *err);
 
+/* The same for a client that there is: after a loss, before its next use. At once when it is primary already. */
+int p4rt_become_primary(struct p4rt_client *client, int64_t deadline_ns, struct err *err);
+
 int p4rt_set_pipeline(struct p4rt_client *client, const struct p4info *info, const void *device_config,
 		      size_t device_config_bytes, int64_t deadline_ns, struct err *err);
 

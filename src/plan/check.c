@@ -164,6 +164,8 @@ static int cell_check(struct draft *d, const struct cell *cell, const struct cel
 	check.frame_count = seen->outline.frame_count;
 	if (plan->target->check && plan->target->check(&check, &err) < 0)
 		PROBLEM(d, place_find(&in_target, "program"), "target %s: %s", plan->target->kind, err.message);
+	else if (d->measure->fits && d->measure->fits(&setup->probes, plan->target, &check, &err) < 0)
+		PROBLEM(d, stream_place(&in_probes, &setup->probes), "%s", err.message);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "plan/plan_private.h"
-#include "probe/control_settings.h"
+#include "probe/control.h"
 #include "probe/differential_settings.h"
 #include "probe/differential_stream.h"
 #include "probe/transit_settings.h"
@@ -22,6 +22,7 @@ const struct measure_kind measure_kinds[MEASURES] = {
 			      .on_agents = true,
 			      .probes = control_settings,
 			      .check = control_settings_check,
+			      .fits = control_fits,
 			      .outline = control_outline },
 	[MEASURE_TELEMETRY] = { .name = "telemetry" },
 	[MEASURE_RESOURCES] = { .name = "resources" },

@@ -21,6 +21,9 @@ struct measure_kind {
 	/* What the table alone cannot say of one cell's settings. */
 	void (*check)(const struct settings *probes,
 		      void (*problem)(void *context, const char *setting, const char *message), void *context);
+	/* Does the program have what the probes name? Optional; once target and program have been found good. */
+	int (*fits)(const struct settings *probes, const struct target_ops *target, const struct target_setup *setup,
+		    struct err *err);
 	/* What a run sends: reads the trace, builds the stream as far as it takes to know. */
 	int (*outline)(const struct settings *probes, const char *directory, struct stream_outline *ret,
 		       struct err *err);

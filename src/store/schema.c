@@ -142,14 +142,21 @@ static const char *column_sql_type(enum column_type type)
 	return type == COLUMN_DOUBLE ? "REAL" : type == COLUMN_TEXT ? "TEXT NOT NULL" : "INTEGER NOT NULL";
 }
 
+const char *schema_columns_sql(const char *table, const struct run_column *columns, struct arena *arena)
+{
+	const char *sql = arena_printf(arena, "CREATE TABLE %s (run INTEGER PRIMARY KEY REFERENCES run", table);
+
+	for (const struct run_column *c = columns; sql && c->name; c++)
+		sql = arena_printf(arena, "%s, %s %s", sql, c->name, column_sql_type(c->type));
+	return sql ? arena_printf(arena, "%s) STRICT;", sql) : NULL;
+}
+
 /* Tables of transit plans. */
 static const char *transit_sql(struct arena *arena)
 {
-	const char *sql = "CREATE TABLE run_transit (run INTEGER PRIMARY KEY REFERENCES run";
+	const char *sql = schema_columns_sql("run_transit", transit_columns, arena);
 
-	for (const struct run_column *c = transit_columns; sql && c->name; c++)
-		sql = arena_printf(arena, "%s, %s %s", sql, c->name, column_sql_type(c->type));
-	return sql ? arena_printf(arena, "%s) STRICT;%s", sql, transit_tables) : NULL;
+	return sql ? arena_printf(arena, "%s%s", sql, transit_tables) : NULL;
 }
 
 /* What a run found, a number a row; NULL where it could not be found. */
@@ -163,6 +170,7 @@ static const char *value_sql(struct arena *arena)
 const struct schema_part schema_parts[] = {
 	{ 2, transit_sql },
 	{ 3, value_sql },
+	{ 3, schema_control_sql },
 	{ 0, NULL },
 };
 
@@ -182,24 +190,34 @@ const char *schema_create_sql(struct arena *arena)
 	return sql;
 }
 
-const char *schema_insert_conditions_sql(struct arena *arena)
+const char *schema_insert_columns_sql(const char *table, const struct run_column *columns, struct arena *arena)
 {
 	const char *names = "run", *marks = "?";
 
-	for (const struct run_column *c = transit_columns; names && marks && c->name; c++) {
+	for (const struct run_column *c = columns; names && marks && c->name; c++) {
 		names = arena_printf(arena, "%s, %s", names, c->name);
 		marks = arena_printf(arena, "%s, ?", marks);
 	}
-	return names && marks ? arena_printf(arena, "INSERT INTO run_transit (%s) VALUES (%s)", names, marks) : NULL;
+	return names && marks ? arena_printf(arena, "INSERT INTO %s (%s) VALUES (%s)", table, names, marks) : NULL;
+}
+
+const char *schema_select_columns_sql(const char *table, const struct run_column *columns, struct arena *arena)
+{
+	const char *names = "run";
+
+	for (const struct run_column *c = columns; names && c->name; c++)
+		names = arena_printf(arena, "%s, %s", names, c->name);
+	return names ? arena_printf(arena, "SELECT %s FROM %s WHERE run = ?", names, table) : NULL;
+}
+
+const char *schema_insert_conditions_sql(struct arena *arena)
+{
+	return schema_insert_columns_sql("run_transit", transit_columns, arena);
 }
 
 const char *schema_select_conditions_sql(struct arena *arena)
 {
-	const char *names = "run";
-
-	for (const struct run_column *c = transit_columns; names && c->name; c++)
-		names = arena_printf(arena, "%s, %s", names, c->name);
-	return names ? arena_printf(arena, "SELECT %s FROM run_transit WHERE run = ?", names) : NULL;
+	return schema_select_columns_sql("run_transit", transit_columns, arena);
 }
 
 const char *schema_insert_run_sql(struct arena *arena)

@@ -40,6 +40,15 @@ struct schema_part {
 };
 
 extern const struct schema_part schema_parts[];
+
+/* For a table whose rows are structs, one a run: what creates it, fills a row (run, then the columns), reads that of a run. */
+const char *schema_columns_sql(const char *table, const struct run_column *columns, struct arena *arena);
+const char *schema_insert_columns_sql(const char *table, const struct run_column *columns, struct arena *arena);
+const char *schema_select_columns_sql(const char *table, const struct run_column *columns, struct arena *arena);
+
+/* operation.c: tables of control plans. */
+const char *schema_control_sql(struct arena *arena);
+
 const char *schema_insert_conditions_sql(struct arena *arena);
 const char *schema_select_conditions_sql(struct arena *arena);
 
