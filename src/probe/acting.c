@@ -29,6 +29,7 @@ enum {
 	EARLIER = 2,          /* watched entries that packets are sent for before their turn comes */
 	LINGER_NS = 20000000, /* after the last packet, for what is still inside */
 	PACKETS_MOST = 4000000,
+	SLOTS = 4096, /* of each tap */
 };
 
 #define NO_ENTRY UINT32_MAX
@@ -123,35 +124,34 @@ static int send_frame(struct acting *a, const uint8_t *frame, uint32_t sequence,
 
 /* --- what the taps see --- */
 
-static void take_in(void *context, const uint8_t *bytes, uint32_t length_bytes, int64_t stamp_ns)
+static void take_in(void *context, const struct tap_frame *frame)
 {
 	struct acting *a = context;
 	uint32_t id;
-	enum id_status status = id_read(&a->in_reader, bytes, length_bytes, &id);
+	enum id_status status = id_read(&a->in_reader, frame->bytes, frame->kept_bytes, &id);
 
-	a->primed_in += status == ID_WARM_UP && stamp_ns != 0;
+	a->primed_in += status == ID_WARM_UP && frame->stamp_ns != 0;
 	if (status == ID_OK && id < a->sent && !a->packets[id].in_ns)
-		a->packets[id].in_ns = stamp_ns;
+		a->packets[id].in_ns = frame->stamp_ns;
 }
 
-static void take_out(void *context, const uint8_t *bytes, uint32_t length_bytes, int64_t stamp_ns)
+static void take_out(void *context, const struct tap_frame *frame)
 {
 	struct acting *a = context;
 	uint32_t id;
-	enum id_status status = id_read(&a->out_reader, bytes, length_bytes, &id);
+	enum id_status status = id_read(&a->out_reader, frame->bytes, frame->kept_bytes, &id);
 
-	a->primed_out += status == ID_WARM_UP && stamp_ns != 0;
+	a->primed_out += status == ID_WARM_UP && frame->stamp_ns != 0;
 	if (status != ID_OK || id >= a->sent || a->packets[id].out_ns)
 		return;
-	a->packets[id].out_ns = stamp_ns;
+	a->packets[id].out_ns = frame->stamp_ns;
 	a->watched[a->packets[id].watched].seen = true;
 }
 
-static int drain(struct acting *a, struct err *err)
+static void drain(struct acting *a)
 {
-	int in = tap_drain(&a->in, take_in, a, err), out = in < 0 ? 0 : tap_drain(&a->out, take_out, a, err);
-
-	return in < 0 ? in : out < 0 ? out : in + out;
+	tap_take(&a->in, SLOTS, take_in, a);
+	tap_take(&a->out, SLOTS, take_out, a);
 }
 
 /* --- the thread --- */
@@ -219,8 +219,7 @@ static void *watch_all(void *context)
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	while (!all_done(a) && now_ns < atomic_load_explicit(&a->end_ns, memory_order_relaxed)) {
 		send_next(a);
-		if (drain(a, NULL) < 0)
-			break;
+		drain(a);
 		/* on the grid of start + n * period; what a hole of the host has swallowed is not sent at once */
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		slot = (uint64_t)((double)(now_ns - start_ns) / period_ns) + 1;
@@ -228,7 +227,7 @@ static void *watch_all(void *context)
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	pause_until(clock_ns(CLOCK_MONOTONIC) + LINGER_NS);
-	drain(a, NULL);
+	drain(a);
 	return NULL;
 }
 
@@ -252,7 +251,7 @@ static int prime(struct acting *a, struct err *err)
 		if (rc < 0)
 			return err_set(err, ERR_HOST, -rc, "cannot send at eth0 of host a: %s", strerror(-rc));
 		pause_until(clock_ns(CLOCK_MONOTONIC) + PRIME_STEP_NS);
-		rc = drain(a, err);
+		drain(a);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -300,9 +299,9 @@ static int open_all(struct acting *a, struct err *err)
 	reader_init(&a->in_reader, a);
 	reader_init(&a->out_reader, a);
 	if (rc == 0)
-		rc = tap_open(&sw->port[0], TAP_IN, TAP_PROBES, &a->in, err);
+		rc = tap_open(&sw->port[0], TAP_IN, TAP_PROBES, SLOTS, &a->in, err);
 	if (rc == 0)
-		rc = tap_open(&sw->port[1], TAP_OUT, TAP_PROBES, &a->out, err);
+		rc = tap_open(&sw->port[1], TAP_OUT, TAP_PROBES, SLOTS, &a->out, err);
 	if (rc == 0)
 		rc = open_sender(a, err);
 	return rc;

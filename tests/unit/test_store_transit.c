@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 
 #include "fake_plan.h"
+#include "store_older.h"
 #include "store/store.h"
 
 /* Runs of transit plans in the store: what comes back is what was put, and stores of schema 1 go on. */
@@ -159,8 +160,7 @@ static void a_store_of_schema_1_goes_on(void **state)
 	(void)state;
 	assert_int_equal(store_open_write(dir, fake_plan("a", 1), &store, &err), 0);
 	store_close(store);
-	change("DROP TABLE value; DROP VIEW transit_us; DROP TABLE transit; DROP TABLE run_transit; PRAGMA "
-	       "user_version=1");
+	change(STORE_WITHOUT_2);
 	/* read as it is */
 	assert_int_equal(store_open_read(dir, &store, &err), 0);
 	store_close(store);

@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "fake_plan.h"
+#include "store_older.h"
 #include "store/store.h"
 
 /* Numbers of runs in the store: what comes back is what was put, and stores of older schemas go on. */
@@ -140,11 +141,7 @@ static void change(const char *sql)
 /* What there is in each schema is taken away from a new store; a report reads it, and a resumed campaign has it all. */
 static void stores_of_older_schemas_go_on(void **state)
 {
-	static const char *const older[] = {
-		"DROP TABLE value; PRAGMA user_version=2",
-		"DROP TABLE value; DROP VIEW transit_us; DROP TABLE transit; DROP TABLE run_transit;"
-		"PRAGMA user_version=1",
-	};
+	static const char *const older[] = { STORE_WITHOUT_3, STORE_WITHOUT_2 };
 	struct run_value *got = NULL;
 	const struct run_record record = { 0 };
 	struct err err = { 0 };
