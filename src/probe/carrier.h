@@ -10,7 +10,7 @@
 /*
  * Continuous background traffic through a line: UDP frames of one size from host
  * a to host b, at a rate, on an absolute schedule, sent by a thread of its own from
- * carrier_start to carrier_stop. Never measured as probes; what arrives at
+ * carrier_start to carrier_stop, before other work on its CPU where the host allows it. Never measured as probes; what arrives at
  * host b is counted there by the kernel. A rate is of whole Ethernet frames, with their FCS, without preamble and gap.
  */
 enum { CARRIER_PORT = 9 };
