@@ -66,15 +66,31 @@ static size_t label_length(const char *name, pid_t *ret_pid)
 	return end && (*end == '\0' || *end == '-') && end - name < LABEL_BYTES ? (size_t)(end - name) : 0;
 }
 
+/* Or only waits for its parent to ask how it ended. */
 static bool is_gone(pid_t pid)
 {
-	return kill(pid, 0) < 0 && errno == ESRCH;
+	char path[32], text[512];
+	const char *state;
+	ssize_t got;
+	int fd;
+
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	/* behind the name, which may hold anything */
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
 }
 
 /*
- * A child between fork and exec shares the lock of its parent, and dies a moment
- * after it: held by a process that is gone, the lock is asked for again. One that
- * stays held belongs to a living tare whose pid is not of this pid namespace.
+ * A child between fork and exec, or one that tries a lab, shares the label of its
+ * parent, and dies a moment after it: held for a process that is gone, the lock is asked for
+ * again. One that stays held belongs to a living tare whose pid is not of this pid namespace.
  */
 static bool is_dead(const char *label, pid_t pid, int *ret_lock)
 {

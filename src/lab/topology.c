@@ -38,7 +38,8 @@ static void switch_plan(struct lab_switch *s, uint32_t n)
 static void plan(struct lab_line *line, const struct lab_line_options *o)
 {
 	line->lock_fd = -1;
-	snprintf(line->label, sizeof(line->label), "tare-%d-%u", (int)getpid(), (unsigned)o->serial);
+	snprintf(line->label, sizeof(line->label), "tare-%d-%u", (int)(o->owner ? o->owner : getpid()),
+		 (unsigned)o->serial);
 	line->switch_count = o->switches;
 	line->mtu_bytes = o->mtu_bytes ? o->mtu_bytes : LAB_MTU_BYTES;
 	host_plan(&line->a, 1);

@@ -3,6 +3,7 @@
 #define TARE_LAB_TOPOLOGY_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "lab/link.h"
@@ -31,6 +32,7 @@ enum { LAB_SWITCHES_MOST = 8, LAB_LABEL_BYTES = 32, LAB_MTU_BYTES = 1500 };
 struct lab_line_options {
 	uint32_t switches; /* 1 to LAB_SWITCHES_MOST */
 	uint32_t serial;   /* tells the lines of one process apart: tare-PID-SERIAL */
+	pid_t owner;       /* the PID of the label, a parent that this process dies with; 0: this process */
 	/*
 	 * 0: LAB_MTU_BYTES. A program that makes frames longer needs room for it; far more than needed costs
 	 * receivers ring slots (libpcap sizes them by it).

@@ -3,12 +3,12 @@
 # A transit campaign that is killed again and again leaves no namespace, cable or process once `tare clean` ran, and ends
 # complete.
 #
-#   transit-kill.sh TARE SWITCH [KILLS] [SEED]
+#   transit-kill.sh TARE SWITCH [KILLS] [SEED]       (or TRANSIT_KILLS and TRANSIT_KILL_SEED; 8, the time)
 set -u
 tare=$(realpath "$1")
 switch=$(realpath "$2")
-kills=${3:-8}
-seed=${4:-$(date +%s)}
+kills=${3:-${TRANSIT_KILLS:-8}}
+seed=${4:-${TRANSIT_KILL_SEED:-$(date +%s)}}
 
 # A network and a /run of our own, so that what is left is seen and is ours.
 if [ "${TRANSIT_KILL_INSIDE:-}" != yes ]; then
@@ -44,6 +44,9 @@ nothing_left() {
 		if cat "$p/environ" 2>/dev/null | tr '\0' '\n' | grep -q "^TARE_LAB=tare-$1-"; then
 			fail "process ${p#/proc/} is left: $(tr '\0' ' ' <"$p/cmdline")"
 		fi
+		if [ "$(readlink "$p/exe")" = "$tare" ] && [ "$(readlink "$p/ns/net")" = "$(readlink /proc/$$/ns/net)" ]; then
+			fail "process ${p#/proc/} is left: $(tr '\0' ' ' <"$p/cmdline")"
+		fi
 	done
 }
 
@@ -66,12 +69,6 @@ while [ $i -lt "$kills" ]; do
 	*) fail "run ended with $status: $(cat out)" ;;
 	esac
 	"$tare" clean >message 2>&1 || fail "clean: $(cat message)"
-	# A child that was trying whether a lab can be made outlives its tare for a moment, is alive to clean, and takes
-	# its own things away.
-	if [ -n "$(ls /run/netns)" ]; then
-		sleep 1
-		"$tare" clean >message 2>&1 || fail "clean: $(cat message)"
-	fi
 	nothing_left $pid
 	[ -f campaign/tare.db ] || continue
 	there=$(done_restarts)

@@ -318,6 +318,33 @@ static void trying_leaves_nothing(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+/* The attempt is a child's: killed with its parent at any moment, it leaves nothing to a second cleaning. */
+static void a_killed_try_leaves_nothing(void **state)
+{
+	struct rng rng;
+	unsigned left = 0;
+
+	(void)state;
+	rng_init(&rng, 5);
+	for (unsigned i = 0; i < KILLS; i++) {
+		struct timespec moment = { .tv_nsec = (long)rng_below(&rng, MOMENT_MOST_US) * 1000 };
+		char how[256];
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		while (pid == 0)
+			if (lab_try(how, sizeof(how), NULL) < 0)
+				_exit(1);
+		nanosleep(&moment, NULL);
+		kill_outright(pid);
+		left += clean() > 0;
+		assert_int_equal(own_host_count(NETNS_FOLDER), 0);
+		assert_int_equal(own_host_count(LAB_LOCKS), 0);
+		assert_int_equal(own_host_interfaces(), 0);
+	}
+	assert_true(left > KILLS / 2); /* else this was no trial */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +354,7 @@ int main(void)
 		cmocka_unit_test(a_pid_used_again_protects_nothing),
 		cmocka_unit_test(without_permission_one_message),
 		cmocka_unit_test(trying_leaves_nothing),
+		cmocka_unit_test(a_killed_try_leaves_nothing),
 	};
 
 	if (!own_host_enter())
