@@ -50,7 +50,7 @@ struct measure_ops {
 	void (*end)(struct measuring *m);
 };
 
-extern const struct measure_ops measure_control;
+extern const struct measure_ops measure_calibrate, measure_control;
 extern const struct measure_ops measure_differential, measure_transit;
 
 /* NULL: this build cannot run that measure. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/plan_private.h"
+#include "probe/calibrate_settings.h"
 #include "probe/control.h"
 #include "probe/differential_settings.h"
 #include "probe/differential_stream.h"
@@ -10,14 +11,12 @@
 const struct measure_kind measure_kinds[MEASURES] = {
 	[MEASURE_TRANSIT] = { .name = "transit",
 			      .on_line = true,
-			      .figure = "the transit's median",
 			      .probes = transit_settings,
 			      .check = transit_settings_check,
 			      .outline = transit_outline },
 	[MEASURE_DIFFERENTIAL] = { .name = "differential",
 				   .probes = differential_settings,
 				   .tare_program = "null",
-				   .figure = "the net",
 				   .check = differential_settings_check,
 				   .outline = differential_outline },
 	[MEASURE_CONTROL] = { .name = "control",
@@ -28,7 +27,11 @@ const struct measure_kind measure_kinds[MEASURES] = {
 			      .outline = control_outline },
 	[MEASURE_TELEMETRY] = { .name = "telemetry" },
 	[MEASURE_RESOURCES] = { .name = "resources" },
-	[MEASURE_CALIBRATE] = { .name = "calibrate" },
+	[MEASURE_CALIBRATE] = { .name = "calibrate",
+				.on_line = true,
+				.probes = calibrate_settings,
+				.check = calibrate_settings_check,
+				.outline = calibrate_outline },
 };
 
 const char *measure_name(enum measure measure)

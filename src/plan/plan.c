@@ -40,8 +40,8 @@ const struct setting plan_settings[] = {
 	{ .name = NULL },
 };
 
-static const char *const top_keys[] = { "name",   "measure", "seed", "restarts", "runs", "warmup", "target",
-					"matrix", "extra",   "tare", "probes",   "stop", NULL };
+static const char *const top_keys[] = { "name",   "measure", "seed",  "restarts", "runs",   "warmup",
+					"target", "matrix",  "extra", "tare",     "probes", NULL };
 
 const char *scalar_text(struct draft *d, const struct node *node, const char *what)
 {
@@ -58,7 +58,8 @@ const char *scalar_text(struct draft *d, const struct node *node, const char *wh
 	return node->text;
 }
 
-void setting_take(struct draft *d, struct settings *settings, const char *section, const struct node *node)
+/* One value of a section into its settings. `section` NULL: the top of the plan. */
+static void setting_take(struct draft *d, struct settings *settings, const char *section, const struct node *node)
 {
 	struct err err = { 0 };
 	char what[160];
@@ -75,7 +76,7 @@ void setting_take(struct draft *d, struct settings *settings, const char *sectio
 		PROBLEM(d, node, "%s%s%s", section ? section : "", section ? "." : "", err.message);
 }
 
-bool section_is_map(struct draft *d, const struct node *node, const char *example)
+static bool section_is_map(struct draft *d, const struct node *node, const char *example)
 {
 	if (node->kind == NODE_MAP)
 		return true;
@@ -301,7 +302,7 @@ static void keys_check(struct draft *d)
 			PROBLEM(d, n->key,
 				"unknown key '%s'; expected one of: name, measure, seed, restarts, runs, warmup, "
 				"target, "
-				"matrix, extra, tare, probes, stop",
+				"matrix, extra, tare, probes",
 				key);
 	}
 }
@@ -316,8 +317,6 @@ static int draft_read(struct draft *d)
 	if (target_take(d) < 0 || probes_take(d) < 0)
 		return -ENOMEM;
 	tare_take(d);
-	if (stop_take(d) < 0)
-		return -ENOMEM;
 	keys_check(d);
 	shape_check(d);
 	if (cells_build(d) < 0)

@@ -5,6 +5,7 @@
 /* What each schema added, taken away again: makes a new store one of the schema before. A part of the store is a line here. */
 #define STORE_WITHOUT_3                                                                                                \
 	"DROP TABLE value;"                                                                                            \
+	"DROP VIEW trial_loss; DROP TABLE trial; DROP TABLE search;"                                                   \
 	"DROP VIEW operation_us; DROP TABLE operation; DROP TABLE run_control;"                                        \
 	"PRAGMA user_version=2;"
 
