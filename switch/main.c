@@ -186,7 +186,8 @@ static int start_control(struct app *app, struct err *err)
 					 .shared = o->threads > 1,
 					 .ops = &ops,
 					 .context = app,
-					 .now_us = now_us };
+					 .now_us = now_us,
+					 .answer_early_ns = (int64_t)o->truth.answer_early_us * 1000 };
 
 	return control_create(app->loop, &config, &app->control, err);
 }

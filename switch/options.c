@@ -255,6 +255,11 @@ static int set_duplicate(struct options *o, const char *value, struct err *err)
 	return share(value, &o->truth.duplicate_ppm, err);
 }
 
+static int set_answer_early(struct options *o, const char *value, struct err *err)
+{
+	return time_unsigned_us(value, &o->truth.answer_early_us, err);
+}
+
 static int set_clock_offset(struct options *o, const char *value, struct err *err)
 {
 	return time_us(value, &o->truth.clock_offset_us, err);
@@ -361,6 +366,7 @@ static const struct row rows[] = {
 	{ "fault-rate", 0, "BITRATE@TIME", "lose what each thread receives over a rate, a mean over the time",
 	  set_rate },
 	{ "fault-duplicate", 0, "SHARE", "take received frames twice", set_duplicate },
+	{ "fault-answer-early", 0, "TIME", "answer Writes so long before they are carried out", set_answer_early },
 	{ "fault-clock-offset", 0, "TIME", "a clock that is wrong, as in -3ms", set_clock_offset },
 	{ "fault-clock-step", 0, "TIME@TIME", "a clock that steps by the first, at the second", set_clock_step },
 	{ "fault-clock-drift", 0, "PPM", "a clock that is so much too fast, as in 50 or -70000", set_clock_drift },

@@ -71,8 +71,8 @@ int switch_clock_tell(const struct switch_clock *clock, const char *path)
 
 bool truth_any(const struct truth *t)
 {
-	return t->hold_us || t->rate_bps || t->loss_ppm || t->duplicate_ppm || t->clock_offset_us || t->clock_step_us ||
-	       t->clock_drift_ppm || t->cold_sleep_us;
+	return t->hold_us || t->answer_early_us || t->rate_bps || t->loss_ppm || t->duplicate_ppm ||
+	       t->clock_offset_us || t->clock_step_us || t->clock_drift_ppm || t->cold_sleep_us;
 }
 
 bool truth_over_rate(const struct truth *t, struct truth_bucket *b, int64_t stamp_ns, uint32_t length_bytes)
@@ -109,6 +109,7 @@ void truth_describe(const struct truth *t, char *ret, unsigned size_bytes)
 	SAY(t->clock_step_us, ", clock steps by %" PRId64 " us at %" PRIu64 " us", t->clock_step_us,
 	    t->clock_step_at_us);
 	SAY(t->clock_drift_ppm, ", clock %" PRId32 " ppm fast", t->clock_drift_ppm);
+	SAY(t->answer_early_us, ", Writes answered %" PRIu64 " us early", t->answer_early_us);
 	SAY(t->cold_sleep_us, ", sleeps %" PRIu64 " us after %" PRIu64 " us idle", t->cold_sleep_us, t->cold_after_us);
 #undef SAY
 	if (n >= 2)

@@ -20,9 +20,10 @@ struct truth {
 	int64_t clock_offset_us; /* always added */
 	int64_t clock_step_us;   /* added from clock_step_at_us on */
 	uint64_t clock_step_at_us;
-	int32_t clock_drift_ppm; /* how much too fast */
-	uint64_t cold_after_us;  /* a packet after so long without any ... */
-	uint64_t cold_sleep_us;  /* ... waits so long between its ingress stamp and the parser; 0: never */
+	int32_t clock_drift_ppm;  /* how much too fast */
+	uint64_t answer_early_us; /* a Write is answered so long before it is carried out */
+	uint64_t cold_after_us;   /* a packet after so long without any ... */
+	uint64_t cold_sleep_us;   /* ... waits so long between its ingress stamp and the parser; 0: never */
 };
 
 struct switch_clock {

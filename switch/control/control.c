@@ -103,6 +103,7 @@ void control_destroy(struct control *c)
 		loop_timer_clear(c->loop, &c->collect);
 		loop_timer_clear(c->loop, &c->idle);
 	}
+	write_forget_late(c);
 	pipeline_destroy(c->saved);
 	pipeline_destroy(c->running);
 	for (unsigned i = 0; i < c->role_count; i++)

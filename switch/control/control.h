@@ -48,6 +48,7 @@ struct control_config {
 	uint64_t (*now_us)(void *context); /* the data plane's clock, of entry_touch; NULL: no idle times */
 	size_t message_limit_bytes;        /* of one request; 0: 64 MiB */
 	unsigned connection_limit;         /* 0: the library's */
+	int64_t answer_early_ns; /* a fault: Writes are answered, as good, so long before they are carried out */
 };
 
 /* Listens from now on. */

@@ -104,8 +104,10 @@ struct control {
 	unsigned role_count;
 	uint64_t next_list_id;
 	struct pool pool;
-	struct loop_timer collect; /* what no request follows to free */
-	struct loop_timer idle;    /* scans for idle entries */
+	struct loop_timer collect;            /* what no request follows to free */
+	struct loop_timer idle;               /* scans for idle entries */
+	struct late_write *late, **late_tail; /* answered, not carried out yet, in their order */
+	struct loop_timer late_due;
 	struct control_counters counters;
 };
 
@@ -135,6 +137,7 @@ void digest_ack_message(struct control *c, struct client *client, const P4__V1__
 bool client_send(struct client *client, const P4__V1__StreamMessageResponse *message);
 
 void write_message(struct grpc_call *call, const uint8_t *data, size_t length);
+void write_forget_late(struct control *c); /* Writes that are still to be carried out */
 void read_message(struct grpc_call *call, const uint8_t *data, size_t length);
 void set_pipeline_message(struct grpc_call *call, const uint8_t *data, size_t length);
 void get_pipeline_message(struct grpc_call *call, const uint8_t *data, size_t length);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "control/control_private.h"
 
@@ -110,7 +112,74 @@ static int check_write(struct control *c, const P4__V1__WriteRequest *w, struct 
 	return 0;
 }
 
-static void serve(struct control *c, struct grpc_call *call, const P4__V1__WriteRequest *w)
+/* --- a fault on purpose: the answer first --- */
+
+struct late_write {
+	struct late_write *next;
+	int64_t due_ns;
+	size_t length;
+	uint8_t data[];
+};
+
+static void carry_out(struct control *c, const struct late_write *late)
+{
+	P4__V1__WriteRequest *w = p4__v1__write_request__unpack(&c->pool.allocator, late->length, late->data);
+	struct verdict *verdicts = w ? pool_alloc(&c->pool, (w->n_updates + 1) * sizeof(*verdicts)) : NULL;
+
+	if (verdicts && current_pipeline(c)) {
+		c->counters.updates += w->n_updates;
+		c->counters.updates_failed += run_batch(c, current_pipeline(c), w, verdicts);
+	}
+	control_collect(c);
+}
+
+static void late_fire(struct loop_timer *timer)
+{
+	struct control *c = (struct control *)((char *)timer - offsetof(struct control, late_due));
+
+	while (c->late && c->late->due_ns <= loop_now_ns()) {
+		struct late_write *late = c->late;
+
+		c->late = late->next;
+		carry_out(c, late);
+		free(late);
+	}
+	if (c->late)
+		loop_timer_set(c->loop, timer, c->late->due_ns);
+}
+
+void write_forget_late(struct control *c)
+{
+	if (c->loop)
+		loop_timer_clear(c->loop, &c->late_due);
+	while (c->late) {
+		struct late_write *late = c->late;
+
+		c->late = late->next;
+		free(late);
+	}
+}
+
+static bool put_off(struct control *c, const uint8_t *data, size_t length)
+{
+	struct late_write *late = malloc(sizeof(*late) + length);
+
+	if (!late)
+		return false;
+	*late = (struct late_write){ .due_ns = loop_now_ns() + c->config.answer_early_ns, .length = length };
+	memcpy(late->data, data, length);
+	if (!c->late) {
+		c->late_tail = &c->late;
+		c->late_due.fire = late_fire;
+		loop_timer_set(c->loop, &c->late_due, late->due_ns);
+	}
+	*c->late_tail = late;
+	c->late_tail = &late->next;
+	return true;
+}
+
+static void serve(struct control *c, struct grpc_call *call, const P4__V1__WriteRequest *w, const uint8_t *data,
+		  size_t length)
 {
 	static const P4__V1__WriteResponse ok = P4__V1__WRITE_RESPONSE__INIT;
 	struct verdict v, *verdicts;
@@ -118,6 +187,10 @@ static void serve(struct control *c, struct grpc_call *call, const P4__V1__Write
 
 	if (check_write(c, w, &v) < 0) {
 		answer_verdict(call, &v);
+		return;
+	}
+	if (c->config.answer_early_ns > 0 && put_off(c, data, length)) {
+		answer(call, &ok.base);
 		return;
 	}
 	verdicts = pool_alloc(&c->pool, (w->n_updates + 1) * sizeof(*verdicts));
@@ -144,6 +217,6 @@ void write_message(struct grpc_call *call, const uint8_t *data, size_t length)
 		grpc_call_finish(call, GRPC_INVALID_ARGUMENT,
 				 "not a WriteRequest, or one that asks for too much memory", NULL, 0);
 	else
-		serve(c, call, w);
+		serve(c, call, w, data, length);
 	control_collect(c);
 }
