@@ -39,7 +39,7 @@ static int find_table(const struct p4info *info, const char *name, const struct 
 	if (name) {
 		best = p4info_table(info, name, err);
 		if (!best)
-			return err_set(err, ERR_USAGE, ENOENT, "table: %s", err ? err->message : name);
+			return err_wrap(err, "table");
 		if (!can_write(best))
 			return err_set(err, ERR_USAGE, EINVAL,
 				       "table: '%s' is constant, has an action profile or no keys; expected another",
@@ -91,7 +91,7 @@ static int find_actions(struct control_table *t, const char *name, struct err *e
 	if (name) {
 		t->actions[0] = p4info_table_action(t->table, name, err);
 		if (!t->actions[0])
-			return err_set(err, ERR_USAGE, ENOENT, "action: %s", err ? err->message : name);
+			return err_wrap(err, "action");
 	}
 	if (!t->actions[0])
 		return err_set(err, ERR_USAGE, ENOENT, "table %s has no action for its entries", t->table->is.alias);

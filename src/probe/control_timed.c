@@ -252,7 +252,9 @@ static int turn_to_the_end(struct control *c, struct err *err)
 	int rc = 0;
 
 	while (rc == 0 && c->sides_done < c->config.switches) {
-		rc = loop_turn(c->loop, LOOK_NS);
+		int64_t left_ns = limit_ns - loop_now_ns();
+
+		rc = loop_turn(c->loop, !stopped && left_ns < LOOK_NS ? (left_ns > 0 ? left_ns : 0) : LOOK_NS);
 		if (control_interrupted(c))
 			return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
 		if (!stopped && loop_now_ns() > limit_ns) {

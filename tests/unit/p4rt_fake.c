@@ -139,7 +139,47 @@ struct held {
 	struct fake *fake;
 	size_t count; /* updates */
 	bool exists;  /* one of them did already */
+	bool full;    /* or found no room */
 };
+
+/* Where the entry of this key stands; entries.count: nowhere. */
+static size_t find_key(struct fake *fake, const P4__V1__TableEntry *entry)
+{
+	P4__V1__TableEntry key = *entry;
+	uint8_t wanted[512], other[512];
+	size_t length, i;
+
+	key.action = NULL;
+	length = p4__v1__table_entry__pack(&key, wanted);
+	for (i = 0; i < fake->entries.count; i++) {
+		P4__V1__TableEntry *kept;
+		P4__V1__TableAction *action;
+		size_t n;
+		bool same;
+
+		memcpy(&n, fake->entries.items[i], sizeof(n));
+		kept = p4__v1__table_entry__unpack(NULL, n, fake->entries.items[i] + sizeof(n));
+		action = kept->action;
+		kept->action = NULL;
+		same = p4__v1__table_entry__pack(kept, other) == length && memcmp(wanted, other, length) == 0;
+		kept->action = action;
+		p4__v1__table_entry__free_unpacked(kept, NULL);
+		if (same)
+			break;
+	}
+	return i;
+}
+
+static bool take_out(struct fake *fake, const P4__V1__TableEntry *entry)
+{
+	size_t i = find_key(fake, entry);
+
+	if (i == fake->entries.count)
+		return false;
+	free(fake->entries.items[i]);
+	fake->entries.items[i] = fake->entries.items[--fake->entries.count];
+	return true;
+}
 
 static bool insert(struct fake *fake, const P4__V1__TableEntry *entry)
 {
@@ -215,6 +255,10 @@ static void answer_write(struct held *held)
 		finish_details(call, held->count, 1);
 		return;
 	default:
+		if (held->full) {
+			grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "table is full", NULL, 0);
+			return;
+		}
 		if (held->exists) {
 			grpc_call_finish(call, GRPC_ALREADY_EXISTS, "entry exists", NULL, 0);
 			return;
@@ -234,6 +278,21 @@ static void held_end(struct loop_timer *timer)
 	free(held);
 }
 
+static void apply(struct fake *fake, struct held *held, const P4__V1__Update *update)
+{
+	const P4__V1__TableEntry *entry = update->entity->table_entry;
+
+	if (update->type == P4__V1__UPDATE__TYPE__DELETE)
+		take_out(fake, entry);
+	else if (update->type == P4__V1__UPDATE__TYPE__MODIFY) {
+		if (take_out(fake, entry))
+			insert(fake, entry);
+	} else if (fake->room && fake->entries.count >= fake->room)
+		held->full = true;
+	else if (fake->forget_every == 0 || ++fake->inserts % fake->forget_every)
+		held->exists |= !insert(fake, entry);
+}
+
 static void write_message(struct grpc_call *call, const uint8_t *data, size_t length)
 {
 	struct fake *fake = grpc_call_context(call);
@@ -249,7 +308,7 @@ static void write_message(struct grpc_call *call, const uint8_t *data, size_t le
 		const P4__V1__Entity *entity = request->updates[i]->entity;
 
 		if (entity->entity_case == P4__V1__ENTITY__ENTITY_TABLE_ENTRY && fake->write == FAKE_ANSWERS)
-			held->exists |= !insert(fake, entity->table_entry);
+			apply(fake, held, request->updates[i]);
 	}
 	p4__v1__write_request__free_unpacked(request, NULL);
 	if (++fake->in_flight > fake->most_in_flight)
@@ -367,22 +426,37 @@ static const struct grpc_method methods[] = {
 
 /* --- life --- */
 
+static void fake_revive(struct loop_timer *timer)
+{
+	struct fake *fake = (struct fake *)((char *)timer - offsetof(struct fake, revive));
+
+	fake_start(fake, fake->loop);
+}
+
 static void fake_die(struct loop_deferred *deferred)
 {
-	fake_stop((struct fake *)((char *)deferred - offsetof(struct fake, die)));
+	struct fake *fake = (struct fake *)((char *)deferred - offsetof(struct fake, die));
+
+	fake_stop(fake);
+	if (fake->revive_ns)
+		loop_timer_set(fake->loop, &fake->revive, loop_now_ns() + fake->revive_ns);
 }
 
 void fake_start(struct fake *fake, struct loop *loop)
 {
-	struct grpc_server_config config = { .address = fake->address, .methods = methods, .context = fake };
+	struct grpc_server_config config = {
+		.address = fake->address, .methods = methods, .context = fake, .tls = fake->tls
+	};
 	static unsigned serial;
 	struct err err;
 
 	fake->loop = loop;
 	fake->die.run = fake_die;
+	fake->revive.fire = fake_revive;
 	if (!fake->address[0])
 		snprintf(fake->address, sizeof(fake->address), "unix:/tmp/p4rt-fake-%d-%u", getpid(), serial++);
-	unlink(fake->address + strlen("unix:"));
+	if (strncmp(fake->address, "unix:", 5) == 0)
+		unlink(fake->address + strlen("unix:"));
 	if (grpc_server_create(loop, &config, &fake->server, &err) < 0) {
 		fprintf(stderr, "%s\n", err.message);
 		abort();
@@ -394,7 +468,8 @@ void fake_stop(struct fake *fake)
 	grpc_server_destroy(fake->server);
 	fake->server = NULL;
 	fake->primary_low = 0;
-	unlink(fake->address + strlen("unix:"));
+	if (strncmp(fake->address, "unix:", 5) == 0)
+		unlink(fake->address + strlen("unix:"));
 }
 
 void fake_release(struct fake *fake)

@@ -12,7 +12,8 @@
 /*
  * A P4Runtime server of one device that does as it is told, faults included. It
  * lives in the test's loop. Table entries are kept as they came and given back as
- * they were; inserting one twice is ALREADY_EXISTS, by its bytes.
+ * they were; inserting one twice is ALREADY_EXISTS, by its bytes; modify and delete go
+ * by the key.
  */
 enum fake_arbitration {
 	FAKE_ELECTS, /* the highest election id is primary, as the specification has it */
@@ -42,8 +43,12 @@ struct fake {
 	int status;
 	int64_t delay_ns;      /* before each write's answer */
 	unsigned die_at_write; /* the server goes away when this one comes; 0: never */
+	int64_t revive_ns;     /* and is back so long later; 0: never */
+	struct grpc_tls tls;
+	size_t room;           /* entries; more are RESOURCE_EXHAUSTED; 0: without end */
+	unsigned forget_every; /* each so manieth insert is answered well and not kept; 0: none */
 
-	unsigned writes, updates, in_flight, most_in_flight, streams;
+	unsigned inserts, writes, updates, in_flight, most_in_flight, streams;
 	struct {
 		uint8_t **items; /* each: length, then the bytes of p4.v1.TableEntry */
 		size_t count, capacity;
@@ -53,6 +58,7 @@ struct fake {
 	struct grpc_call *stream; /* the last one opened, or NULL */
 	uint64_t primary_low;
 	struct loop_deferred die;
+	struct loop_timer revive;
 	uint8_t last_packet[64];
 	size_t last_packet_bytes;
 };
