@@ -9,14 +9,11 @@
 
 enum { CONDITIONS_MOST = 16, COMPARE_SCHEMA = 1 };
 
-static const char *const metrics[] = { "net", "p50", "p90", "p99", "p99.9", "p99.99", NULL };
-
 static const struct setting options[] = {
 	{ .name = "metric",
-	  .type = SETTING_CHOICE,
-	  .choices = metrics,
-	  .fallback = "net",
-	  .help = "what to compare: the net figure or a quantile of the gross" },
+	  .type = SETTING_TEXT,
+	  .value_name = "NAME",
+	  .help = "what to compare: net, p50, p90, p99, p99.9, p99.99, or a quantity (net, p50, or all quantities)" },
 	{ .name = "fail-if",
 	  .type = SETTING_TEXT,
 	  .value_name = "LIMITS",
@@ -30,9 +27,10 @@ static const struct setting options[] = {
 struct comparing {
 	struct result *a, *b;
 	struct arena arena;
-	struct compared by_metric[METRICS];
-	bool have[METRICS];
+	struct compared *shown; /* what was asked for, or each quantity */
+	uint32_t shown_count;
 	struct condition conditions[CONDITIONS_MOST];
+	struct compared judged[CONDITIONS_MOST]; /* by condition */
 	unsigned condition_count;
 	bool proved;
 };
@@ -56,11 +54,23 @@ static int parse_conditions(struct comparing *c, const char *text, struct err *e
 	return c->condition_count ? 0 : err_set(err, ERR_USAGE, EINVAL, "--fail-if: no limit in '%s'", text);
 }
 
-static int compare_metric(struct comparing *c, unsigned metric, struct err *err)
+/* One metric, or every quantity of the second where `metric` is NULL. */
+static int compare_all(struct comparing *c, const char *metric, struct err *err)
 {
-	int rc = c->have[metric] ? 0 : compare_results(c->a, c->b, metric, &c->arena, &c->by_metric[metric], err);
+	uint32_t count = metric ? 1 : c->b->quantity_count;
+	int rc = 0;
 
-	c->have[metric] |= rc == 0;
+	c->shown = arena_array(&c->arena, count, sizeof(*c->shown));
+	if (!c->shown)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	for (; rc == 0 && c->shown_count < count; c->shown_count += rc == 0)
+		rc = compare_results(c->a, c->b, metric ? metric : c->b->quantities[c->shown_count].name, &c->arena,
+				     &c->shown[c->shown_count], err);
+	for (unsigned i = 0; rc == 0 && i < c->condition_count; i++) {
+		rc = compare_results(c->a, c->b, c->conditions[i].metric, &c->arena, &c->judged[i], err);
+		if (rc < 0)
+			rc = err_wrap(err, "--fail-if '%s'", c->conditions[i].text);
+	}
 	return rc;
 }
 
@@ -73,7 +83,7 @@ static bool judge(const struct comparing *c, bool say)
 
 	for (unsigned i = 0; i < c->condition_count; i++) {
 		const struct condition *condition = &c->conditions[i];
-		const struct compared *by = &c->by_metric[condition->metric];
+		const struct compared *by = &c->judged[i];
 
 		for (uint32_t k = 0; k < by->count; k++) {
 			const struct compared_cell *cell = &by->cells[k];
@@ -106,21 +116,34 @@ static json_t *number(double v)
 	return isnan(v) ? json_null() : isinf(v) ? json_string("lost") : json_real(v);
 }
 
-static json_t *cells_json(const struct comparing *c, const struct compared *by)
+/* Latencies say their unit in the names; quantities have one of their own. */
+static json_t *cells_json(const struct compared *by)
 {
+	bool ns = metric_is_latency(by->metric);
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < by->count; i++) {
 		const struct compared_cell *cell = &by->cells[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "label", cell->label,
-						"first_ns", number(cell->a_ns), "first_u_ns", number(cell->a_u_ns),
-						"second_ns", number(cell->b_ns), "second_u_ns", number(cell->b_u_ns),
-						"ratio", number(cell->ratio), "low", number(cell->low), "high",
-						number(cell->high), "why", cell->why));
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "label",
+						      cell->label, ns ? "first_ns" : "first", number(cell->a),
+						      ns ? "first_u_ns" : "first_u", number(cell->a_u),
+						      ns ? "second_ns" : "second", number(cell->b),
+						      ns ? "second_u_ns" : "second_u", number(cell->b_u), "ratio",
+						      number(cell->ratio), "low", number(cell->low), "high",
+						      number(cell->high), "why", cell->why));
 	}
-	(void)c;
+	return list;
+}
+
+/* Every metric shown, where there may be several. */
+static json_t *metrics_json(const struct comparing *c)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < c->shown_count; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "metric", c->shown[i].metric, "unit",
+						      c->shown[i].unit, "cells", cells_json(&c->shown[i])));
 	return list;
 }
 
@@ -129,7 +152,7 @@ static json_t *conditions_json(const struct comparing *c)
 	json_t *list = json_array();
 
 	for (unsigned i = 0; i < c->condition_count; i++) {
-		const struct compared *by = &c->by_metric[c->conditions[i].metric];
+		const struct compared *by = &c->judged[i];
 		json_t *cells = json_object();
 
 		for (uint32_t k = 0; k < by->count; k++)
@@ -141,12 +164,17 @@ static json_t *conditions_json(const struct comparing *c)
 	return list;
 }
 
-static int write_json(const struct comparing *c, unsigned metric, bool pass, struct err *err)
+static int write_json(const struct comparing *c, bool pass, struct err *err)
 {
+	bool single = c->shown_count == 1 && metric_is_latency(c->shown[0].metric);
 	json_t *root =
-		json_pack("{s:i, s:s, s:s, s:s, s:f, s:o, s:o, s:b}", "schema", COMPARE_SCHEMA, "first", c->a->name,
-			  "second", c->b->name, "metric", metric_name(metric), "confidence", 95.0, "cells",
-			  cells_json(c, &c->by_metric[metric]), "limits", conditions_json(c), "pass", pass);
+		json_pack("{s:i, s:s, s:s}", "schema", COMPARE_SCHEMA, "first", c->a->name, "second", c->b->name);
+
+	if (root && single)
+		json_object_set_new(root, "metric", json_string(c->shown[0].metric));
+	json_object_update_new(root, json_pack("{s:f, s:o, s:o, s:b}", "confidence", 95.0, single ? "cells" : "metrics",
+					       single ? cells_json(&c->shown[0]) : metrics_json(c), "limits",
+					       conditions_json(c), "pass", pass));
 	int failed = !root || json_dumpf(root, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) != 0 ||
 		     putchar('\n') == EOF || fflush(stdout) != 0;
 
@@ -154,24 +182,33 @@ static int write_json(const struct comparing *c, unsigned metric, bool pass, str
 	return failed ? err_set(err, ERR_HOST, EIO, "cannot write the comparison as JSON") : 0;
 }
 
+static int write_text(const struct comparing *c, bool color, struct err *err)
+{
+	struct terminal_style style = terminal_style_of(stdout, color);
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < c->shown_count; i++) {
+		if (i)
+			putchar('\n');
+		rc = compare_write(c->a, c->b, &c->shown[i], stdout, &style, err);
+	}
+	return rc;
+}
+
 static int compare(struct comparing *c, const struct invocation *inv, struct err *err)
 {
-	unsigned metric = (unsigned)settings_number(&inv->options, "metric");
-	struct terminal_style style = terminal_style_of(stdout, inv->color);
+	const char *metric = settings_text(&inv->options, "metric");
 	int rc = result_open(inv->arguments[0], &c->a, err);
 	bool pass;
 
 	if (rc == 0)
 		rc = result_open(inv->arguments[1], &c->b, err);
 	if (rc == 0)
-		rc = compare_metric(c, metric, err);
-	for (unsigned i = 0; rc == 0 && i < c->condition_count; i++)
-		rc = compare_metric(c, c->conditions[i].metric, err);
+		rc = compare_all(c, metric ? metric : metric_fallback(c->b), err);
 	if (rc != 0)
 		return rc;
 	pass = judge(c, false);
-	rc = inv->json ? write_json(c, metric, pass, err)
-		       : compare_write(c->a, c->b, &c->by_metric[metric], stdout, &style, err);
+	rc = inv->json ? write_json(c, pass, err) : write_text(c, inv->color, err);
 	if (rc != 0)
 		return rc;
 	if (!inv->quiet) {
@@ -201,14 +238,17 @@ const struct verb verb_compare = {
 	.name = "compare",
 	.summary = "the ratio of two results, with its interval",
 	.arguments = "FIRST SECOND",
-	.description = "Compares two campaigns, or results saved with 'tare report --json', cell by cell: SECOND over "
-		       "FIRST, with "
-		       "the 95 % interval of the ratio. Cells go together by their labels. Below 6 restarts there is a "
-		       "ratio but "
-		       "no interval.\n\n"
-		       "--fail-if is for CI: a metric (net, p50, p90, p99, p99.9, p99.99), < or >, and a change in %. "
-		       "What cannot "
-		       "be judged (a figure lost or refused) does not pass. Exit status 1: a limit was passed.",
+	.description =
+		"Compares two campaigns, or results saved with 'tare report --json', cell by cell: SECOND over "
+		"FIRST, with "
+		"the 95 % interval of the ratio. Cells go together by their labels. Below 6 restarts there is a "
+		"ratio but "
+		"no interval.\n\n"
+		"Measures whose runs yield numbers are compared quantity by quantity; --metric asks for one.\n\n"
+		"--fail-if is for CI: a metric (net, p50, p90, p99, p99.9, p99.99, or a quantity), < or >, and a "
+		"change in %. "
+		"What cannot "
+		"be judged (a figure lost or refused) does not pass. Exit status 1: a limit was passed.",
 	.options = options,
 	.least_arguments = 2,
 	.most_arguments = 2,

@@ -12,9 +12,28 @@
 #include "stats/sort.h"
 #include "stats/special.h"
 
-const char *metric_name(unsigned metric)
+static bool quantile_of(const char *metric, unsigned *ret)
 {
-	return metric == 0 ? "net" : quantile_name(metric - 1);
+	for (unsigned q = 0; q < QUANTILES; q++)
+		if (strcmp(metric, quantile_name(q)) == 0) {
+			*ret = q;
+			return true;
+		}
+	return false;
+}
+
+bool metric_is_latency(const char *metric)
+{
+	unsigned q;
+
+	return strcmp(metric, "net") == 0 || quantile_of(metric, &q);
+}
+
+const char *metric_fallback(const struct result *b)
+{
+	if (!result_has_probes(b) && b->quantity_count)
+		return NULL;
+	return strcmp(b->measure, "transit") == 0 ? "p50" : "net";
 }
 
 /* --- conditions --- */
@@ -23,24 +42,22 @@ static int malformed(const char *text, const char *what, struct err *err)
 {
 	return err_set(err, ERR_USAGE, EINVAL,
 		       "'%s': %s; expected METRIC>PERCENT or METRIC<PERCENT, like 'p50>+5%%' or 'net<-10%%'; METRIC is "
-		       "net, p50, p90, p99, p99.9 or p99.99",
+		       "net, p50, p90, p99, p99.9, p99.99 or the name of a quantity",
 		       text, what);
 }
 
 int condition_parse(const char *text, struct condition *ret, struct err *err)
 {
 	size_t n = strcspn(text, "<>");
-	struct condition c = { .text = text, .metric = METRICS };
+	struct condition c = { .text = text };
 	char *end;
 	double percent;
 
-	for (unsigned m = 0; m < METRICS; m++)
-		if (strlen(metric_name(m)) == n && strncmp(metric_name(m), text, n) == 0)
-			c.metric = m;
 	if (!text[n])
 		return malformed(text, "no comparison in it", err);
-	if (c.metric == METRICS)
+	if (n == 0 || n >= sizeof(c.metric) || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.") != n)
 		return malformed(text, "no such metric", err);
+	memcpy(c.metric, text, n);
 	c.above = text[n] == '>';
 	errno = 0;
 	percent = strtod(text + n + 1, &end);
@@ -109,21 +126,40 @@ static int quantile_measured(const struct result *r, const struct cell_result *c
 	return 0;
 }
 
-static int side(const struct result *r, const struct cell_result *c, unsigned metric, struct measured *ret)
+/* A quantity's name has one unit in a result; where it has two, the first one counts, and the report complains. */
+static const struct quantity_result *find_quantity(const struct cell_result *c, const char *name)
 {
+	for (uint32_t i = 0; i < c->quantity_count; i++)
+		if (strcmp(c->quantities[i].name, name) == 0)
+			return &c->quantities[i];
+	return NULL;
+}
+
+static int side(const struct result *r, const struct cell_result *c, const char *metric, struct measured *ret)
+{
+	unsigned quantile = QUANTILE_P50;
+
+	*ret = (struct measured){ NAN, NAN, INFINITY };
+	if (!metric_is_latency(metric)) {
+		const struct quantity_result *q = find_quantity(c, metric);
+
+		if (q)
+			*ret = (struct measured){ q->value, q->u, isnan(q->dof) ? INFINITY : q->dof };
+		return 0;
+	}
 	/* Without a tare there is no net: what a transit campaign has instead is the median itself. */
-	if (metric > 0 || strcmp(r->measure, "transit") == 0)
-		return quantile_measured(r, c, metric > 0 ? metric - 1 : QUANTILE_P50, ret);
+	if (quantile_of(metric, &quantile) || strcmp(r->measure, "transit") == 0)
+		return quantile_measured(r, c, quantile, ret);
 	*ret = (struct measured){ c->net_ns, c->u_ns, isnan(c->dof) ? INFINITY : c->dof };
 	return 0;
 }
 
 static void compare_one(const struct measured *a, const struct measured *b, struct compared_cell *ret)
 {
-	ret->a_ns = a->value;
-	ret->b_ns = b->value;
-	ret->a_u_ns = a->u;
-	ret->b_u_ns = b->u;
+	ret->a = a->value;
+	ret->b = b->value;
+	ret->a_u = a->u;
+	ret->b_u = b->u;
 	ret->a_dof = a->dof;
 	ret->b_dof = b->dof;
 	ret->ratio = ret->low = ret->high = NAN;
@@ -155,12 +191,39 @@ static void compare_one(const struct measured *a, const struct measured *b, stru
 	}
 }
 
-int compare_results(const struct result *a, const struct result *b, unsigned metric, struct arena *arena,
+/* The unit of a metric in either result; NULL: neither has it. */
+static const char *unit_of(const struct result *a, const struct result *b, const char *metric)
+{
+	const struct result *const both[] = { b, a };
+
+	if (metric_is_latency(metric))
+		return "ns";
+	for (int k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < both[k]->quantity_count; i++)
+			if (strcmp(both[k]->quantities[i].name, metric) == 0)
+				return both[k]->quantities[i].value;
+	return NULL;
+}
+
+static int no_metric(const struct result *b, const char *metric, struct err *err)
+{
+	char names[400] = "";
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < b->quantity_count && n < sizeof(names) - 64; i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, ", %.60s", b->quantities[i].name);
+	return err_set(err, ERR_USAGE, EINVAL, "neither result has '%s'; there are net, p50, p90, p99, p99.9, p99.99%s",
+		       metric, names);
+}
+
+int compare_results(const struct result *a, const struct result *b, const char *metric, struct arena *arena,
 		    struct compared *ret, struct err *err)
 {
-	struct compared out = { .metric = metric };
+	struct compared out = { .metric = metric, .unit = unit_of(a, b, metric) };
 	bool common = false;
 
+	if (!out.unit)
+		return no_metric(b, metric, err);
 	out.cells = arena_array(arena, b->cell_count + 1, sizeof(*out.cells));
 	if (!out.cells)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory comparing");
@@ -169,10 +232,13 @@ int compare_results(const struct result *a, const struct result *b, unsigned met
 		struct measured ma, mb;
 
 		common |= was != NULL;
-		if (!was || (metric == 0 && now->is_tare))
+		if (!was || (strcmp(metric, "net") == 0 && now->is_tare))
 			continue;
 		if (side(a, was, metric, &ma) != 0 || side(b, now, metric, &mb) != 0)
 			return err_set(err, ERR_HOST, ENOMEM, "out of memory comparing");
+		/* a quantity that neither cell has is nothing to compare there */
+		if (!metric_is_latency(metric) && isnan(ma.value) && isnan(mb.value))
+			continue;
 		out.cells[out.count].label = now->label;
 		out.cells[out.count].title = now->title;
 		compare_one(&ma, &mb, &out.cells[out.count++]);
@@ -187,11 +253,11 @@ int compare_results(const struct result *a, const struct result *b, unsigned met
 /* --- for people --- */
 
 /* Expanded as the report has it: Student's factor with the coverage of k = 2 (stats/budget.h). */
-static void side_text(double value, double u, double dof, const char *pm, char *ret)
+static void side_text(const struct compared *c, double value, double u, double dof, const char *pm, char *ret)
 {
 	char v[FORMAT_BYTES], half[FORMAT_BYTES];
 	double expanded = isnan(u) ? NAN : u * student_quantile(normal_cdf(2), dof);
-	int decimals = net_decimals(expanded);
+	int decimals = metric_is_latency(c->metric) ? net_decimals(expanded) : decimals_beside(value, expanded);
 
 	format_number(value, decimals, v);
 	if (isfinite(value) && !isnan(u))
@@ -211,10 +277,11 @@ static void change_text(double ratio, char *ret)
 int compare_write(const struct result *a, const struct result *b, const struct compared *c, FILE *out,
 		  const struct terminal_style *style, struct err *err)
 {
+	char first[80], second[80];
 	const struct table_column columns[] = {
-		{ .title = "program" },
-		{ .title = "first, ns", .right = true },
-		{ .title = "second, ns", .right = true },
+		{ .title = result_has_probes(b) ? "program" : "cell" },
+		{ .title = first, .right = true },
+		{ .title = second, .right = true },
 		{ .title = "ratio", .right = true, .bold = true },
 		{ .title = "95 % interval", .right = true },
 		{ .title = "change", .right = true, .optional = 2 },
@@ -223,6 +290,8 @@ int compare_write(const struct result *a, const struct result *b, const struct c
 	};
 	struct table t = { .columns = columns };
 
+	snprintf(first, sizeof(first), "first%s%.60s", c->unit[0] ? ", " : "", c->unit);
+	snprintf(second, sizeof(second), "second%s%.60s", c->unit[0] ? ", " : "", c->unit);
 	t.rows = calloc(c->count + 1, sizeof(*t.rows));
 	if (!t.rows)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory comparing");
@@ -232,8 +301,8 @@ int compare_write(const struct result *a, const struct result *b, const struct c
 
 		row->plot_at = NAN;
 		snprintf(row->cell[0], TABLE_CELL_BYTES, "%s", cell->title);
-		side_text(cell->a_ns, cell->a_u_ns, cell->a_dof, style->utf8 ? "±" : "+-", row->cell[1]);
-		side_text(cell->b_ns, cell->b_u_ns, cell->b_dof, style->utf8 ? "±" : "+-", row->cell[2]);
+		side_text(c, cell->a, cell->a_u, cell->a_dof, style->utf8 ? "±" : "+-", row->cell[1]);
+		side_text(c, cell->b, cell->b_u, cell->b_dof, style->utf8 ? "±" : "+-", row->cell[2]);
 		if (isfinite(cell->ratio))
 			snprintf(row->cell[3], TABLE_CELL_BYTES, "%.4f", cell->ratio);
 		if (!isnan(cell->low))
@@ -241,7 +310,7 @@ int compare_write(const struct result *a, const struct result *b, const struct c
 		change_text(cell->ratio, row->cell[5]);
 		snprintf(row->cell[6], TABLE_CELL_BYTES, "%s", cell->why);
 	}
-	fprintf(out, "%s, second over first: ", metric_name(c->metric));
+	fprintf(out, "%s, second over first: ", c->metric);
 	terminal_text(out, a->name);
 	fputs(" and ", out);
 	terminal_text(out, b->name);

@@ -221,13 +221,99 @@ static void problems(const struct result *r, FILE *out)
 	}
 }
 
+static void quantities(const struct result *r, FILE *out)
+{
+	fputs("label", out);
+	head(out, &shape_quantity, "");
+	fputs("\r\n", out);
+	for (uint32_t i = 0; i < r->cell_count; i++)
+		for (uint32_t k = 0; k < r->cells[i].quantity_count; k++) {
+			text_field(out, r->cells[i].label);
+			row(out, &shape_quantity, &r->cells[i].quantities[k]);
+			fputs("\r\n", out);
+		}
+}
+
+/* The restarts that the figures above are medians of. */
+static void quantity_restarts(const struct result *r, FILE *out)
+{
+	fputs("label,name,unit,order,value\r\n", out);
+	for (uint32_t i = 0; i < r->cell_count; i++)
+		for (uint32_t k = 0; k < r->cells[i].quantity_count; k++) {
+			const struct quantity_result *q = &r->cells[i].quantities[k];
+
+			for (uint32_t n = 0; n < q->restart_count; n++) {
+				text_field(out, r->cells[i].label);
+				fputc(',', out);
+				text_field(out, q->name);
+				fputc(',', out);
+				text_field(out, q->unit);
+				fprintf(out, ",%.0f,", q->restart_orders[n]);
+				number_field(out, q->restart_values[n]);
+				fputs("\r\n", out);
+			}
+		}
+}
+
+static void ratios(const struct result *r, FILE *out)
+{
+	fputs("quantity,axis,over,base,group", out);
+	head(out, &shape_ratio, "");
+	fputs("\r\n", out);
+	for (uint32_t i = 0; i < r->ratio_count; i++) {
+		const struct ratio_family *f = r->family_count ? &r->families[r->ratios[i].family] : NULL;
+		const char *const of[] = { f ? f->quantity : "", f ? f->axis : "", f ? f->over : "", f ? f->base : "",
+					   f ? f->group : "" };
+
+		for (int k = 0; k < 5; k++) {
+			fputs(k ? "," : "", out);
+			text_field(out, of[k]);
+		}
+		row(out, &shape_ratio, &r->ratios[i]);
+		fputs("\r\n", out);
+	}
+}
+
+static void sweeps(const struct result *r, FILE *out)
+{
+	fputs("quantity,unit,axis,axis_unit,series,exponent", out);
+	head(out, &shape_point, "");
+	fputs("\r\n", out);
+	for (uint32_t i = 0; i < r->sweep_count; i++) {
+		const struct sweep_result *s = &r->sweeps[i];
+
+		for (uint32_t k = 0; k < s->series_count; k++)
+			for (uint32_t n = 0; n < s->series[k].point_count; n++) {
+				const char *const of[] = { s->quantity, s->unit, s->axis, s->axis_unit,
+							   s->series[k].name };
+
+				for (int c = 0; c < 5; c++) {
+					text_field(out, of[c]);
+					fputc(',', out);
+				}
+				number_field(out, s->series[k].exponent);
+				row(out, &shape_point, &s->series[k].points[n]);
+				fputs("\r\n", out);
+			}
+	}
+}
+
 static const struct csv_file {
 	const char *name;
 	table_fn *write;
 } files[] = {
-	{ "cells.csv", cells },   { "restarts.csv", restarts }, { "runs.csv", runs },
-	{ "ecdf.csv", ecdf },     { "packets.csv", packets },   { "blocks.csv", blocks },
-	{ "budget.csv", budget }, { "problems.csv", problems },
+	{ "cells.csv", cells },
+	{ "restarts.csv", restarts },
+	{ "runs.csv", runs },
+	{ "ecdf.csv", ecdf },
+	{ "packets.csv", packets },
+	{ "blocks.csv", blocks },
+	{ "budget.csv", budget },
+	{ "problems.csv", problems },
+	{ "quantities.csv", quantities },
+	{ "quantity_restarts.csv", quantity_restarts },
+	{ "ratios.csv", ratios },
+	{ "sweeps.csv", sweeps },
 };
 
 static int write_one(const struct result *r, FILE *out, void *context, struct err *err)

@@ -224,13 +224,18 @@ char *format_value(double value, int digits, char *buf)
 	return with_places(value, places_for(value, digits), buf);
 }
 
+int decimals_beside(double value, double half)
+{
+	int places = isfinite(half) && half > 0 ? places_for(half, 2)
+		     : value == floor(value)    ? 0
+						: places_for(value, 4);
+
+	return places < 0 ? 0 : places > 12 ? 12 : places;
+}
+
 static int quantity_places(const struct quantity_result *q)
 {
-	double half = span_is(&q->interval) ? (q->interval.high - q->interval.low) / 2 : 0;
-
-	if (isfinite(half) && half > 0)
-		return places_for(half, 2);
-	return q->value == floor(q->value) ? 0 : places_for(q->value, 4);
+	return decimals_beside(q->value, span_is(&q->interval) ? (q->interval.high - q->interval.low) / 2 : 0);
 }
 
 char *format_quantity(const struct quantity_result *q, char *buf)

@@ -40,6 +40,9 @@ char *format_utc(int64_t utc_ns, char *buf);
 /* "12,345", "0.457", "2.61": `digits` significant ones, none after the point more than that takes. */
 char *format_value(double value, int digits, char *buf);
 
+/* Places after the point for a value whose uncertainty is `half`: two digits of it; four of the value where there is none. */
+int decimals_beside(double value, double half);
+
 /* A quantity and its intervals, to as many places as make two digits of the interval's half; without one four digits. */
 char *format_quantity(const struct quantity_result *quantity, char *buf);
 char *format_quantity_interval(const struct quantity_result *quantity, char *buf);

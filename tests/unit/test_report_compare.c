@@ -35,9 +35,11 @@ static struct result *result_with(const char *label, const char *net, const char
 	return r;
 }
 
-static struct compared_cell compared(const char *a, const char *b, const char *u, unsigned metric)
+static struct compared_cell compared(const char *a, const char *b, const char *u, unsigned quantile)
 {
-	struct result *was = result_with("c", metric ? "1" : a, u, a), *now = result_with("c", metric ? "1" : b, u, b);
+	const char *metric = quantile ? "p50" : "net";
+	struct result *was = result_with("c", quantile ? "1" : a, u, a),
+		      *now = result_with("c", quantile ? "1" : b, u, b);
 	struct compared c;
 	struct compared_cell ret;
 	struct arena arena;
@@ -95,16 +97,32 @@ static void results_without_a_common_cell_are_refused(void **state)
 
 	(void)state;
 	arena_init(&arena, 0);
-	assert_true(compare_results(a, b, 0, &arena, &c, &err) < 0);
+	assert_true(compare_results(a, b, "net", &arena, &c, &err) < 0);
 	assert_int_equal(err.kind, ERR_USAGE);
 	arena_release(&arena);
 	result_destroy(a);
 	result_destroy(b);
 }
 
+static void a_metric_that_neither_has_is_refused_with_what_there_is(void **state)
+{
+	struct result *a = result_with("c", "1", "1", "1");
+	struct compared c;
+	struct arena arena;
+	struct err err = { 0 };
+
+	(void)state;
+	arena_init(&arena, 0);
+	assert_true(compare_results(a, a, "p75", &arena, &c, &err) < 0);
+	assert_int_equal(err.kind, ERR_USAGE);
+	assert_non_null(strstr(err.message, "neither result has 'p75'"));
+	arena_release(&arena);
+	result_destroy(a);
+}
+
 static void conditions_are_read_strictly(void **state)
 {
-	static const char *const bad[] = { "",       "p50",    "p50>",      "p50>5",   "p50>5ns", "p5>5%",
+	static const char *const bad[] = { "",       "p50",    "p50>",      "p50>5",   "p50>5ns", "P5>5%",
 					   "p50=5%", "p50>x%", "p50>-100%", "p50>5%x", ">5%",     "p50>inf%" };
 	struct condition c;
 	struct err err;
@@ -119,9 +137,9 @@ static void conditions_are_read_strictly(void **state)
 	}
 	assert_int_equal(condition_parse("p99.9>+5%", &c, NULL), 0);
 	assert_true(c.above && fabs(c.limit - 1.05) < 1e-12);
-	assert_string_equal(metric_name(c.metric), "p99.9");
+	assert_string_equal(c.metric, "p99.9");
 	assert_int_equal(condition_parse("net<-10 %", &c, NULL), 0);
-	assert_true(!c.above && fabs(c.limit - 0.9) < 1e-12 && c.metric == 0);
+	assert_true(!c.above && fabs(c.limit - 0.9) < 1e-12 && strcmp(c.metric, "net") == 0);
 }
 
 static enum verdict judged(const char *text, struct compared_cell cell, bool proved)
@@ -155,6 +173,7 @@ int main(void)
 		cmocka_unit_test(the_ratio_is_second_over_first),
 		cmocka_unit_test(what_cannot_be_compared_says_why),
 		cmocka_unit_test(results_without_a_common_cell_are_refused),
+		cmocka_unit_test(a_metric_that_neither_has_is_refused_with_what_there_is),
 		cmocka_unit_test(conditions_are_read_strictly),
 		cmocka_unit_test(conditions_judge),
 	};

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "report/compare.h"
 #include "report/json.h"
 #include "report/terminal.h"
 #include "synthetic_values.h"
@@ -316,6 +317,45 @@ static void the_terminal_has_a_row_a_cell_within_its_width(void **state)
 	result_destroy(r);
 }
 
+static double slower_value(const char *const *at, unsigned name, uint32_t restart, uint32_t run, struct rng *rng)
+{
+	return control_value(at, name, restart, run, rng) * (name == WALL && strcmp(at[0], "8") == 0 ? 1.25 : 1);
+}
+
+static void results_are_compared_quantity_by_quantity(void **state)
+{
+	struct synthetic_values s = control();
+	struct result *was = result_of(&s), *now;
+	struct compared c;
+	struct arena arena;
+
+	(void)state;
+	s.value_of = slower_value;
+	now = result_of(&s);
+	arena_init(&arena, 0);
+	assert_null(metric_fallback(now));
+	assert_int_equal(compare_results(was, now, "batch_wall", &arena, &c, NULL), 0);
+	assert_int_equal(c.count, 24);
+	assert_string_equal(c.unit, "ms");
+	for (uint32_t i = 0; i < c.count; i++) {
+		double expected = strstr(c.cells[i].label, "switches=8") ? 1.25 : 1;
+
+		assert_near(c.cells[i].ratio, expected, 1e-9);
+		assert_true(c.cells[i].low < expected && c.cells[i].high > expected);
+		assert_true(c.cells[i].low > expected * 0.9 && c.cells[i].high < expected * 1.1);
+	}
+	/* lost in both, and in cells where it is a number 1 */
+	assert_int_equal(compare_results(was, now, "acting", &arena, &c, NULL), 0);
+	for (uint32_t i = 0; i < c.count; i++)
+		if (strstr(c.cells[i].label, "entries=1000"))
+			assert_string_equal(c.cells[i].why, "lost in both");
+		else
+			assert_near(c.cells[i].ratio, 1, 0);
+	arena_release(&arena);
+	result_destroy(was);
+	result_destroy(now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +364,7 @@ int main(void)
 		cmocka_unit_test(growth_is_fitted_along_axes_that_are_numbers),
 		cmocka_unit_test(invalid_runs_failed_and_few_restarts_are_said),
 		cmocka_unit_test(json_comes_back_whole),
+		cmocka_unit_test(results_are_compared_quantity_by_quantity),
 		cmocka_unit_test(the_terminal_has_a_row_a_cell_within_its_width),
 	};
 
