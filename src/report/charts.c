@@ -2,26 +2,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/chart_data.h"
 #include "report/format.h"
 #include "report/html_private.h"
 #include "report/svg.h"
 
-enum { WIDTH = 860, COLORS = 8 };
+enum { WIDTH = 860 };
+
+static const char *const classes[CHART_COLORS + 1] = { "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "tare" };
 
 const char *chart_class(const struct result *r, uint32_t cell)
 {
-	static const char *const classes[COLORS] = { "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7" };
-	unsigned n = 0;
-
-	if (r->cells[cell].is_tare)
-		return "tare";
-	for (uint32_t i = 0; i < cell; i++)
-		n += !r->cells[i].is_tare;
-	return classes[n % COLORS];
+	return classes[chart_color(r, cell)];
 }
 
 /* A label that has to stay within about so many characters. */
-static const char *shortened(const char *text, unsigned most, char buf[128])
+const char *chart_label(const char *text, unsigned most, char buf[128])
 {
 	unsigned columns = 0, n = 0;
 
@@ -78,7 +74,7 @@ static void net_row(const struct result *r, const struct cell_result *c, const s
 	double x = axis_at(&p->net, c->net_ns), zero = axis_at(&p->net, 0), centre = axis_at(&p->residual, 0);
 	char text[FORMAT_BYTES], label[128];
 
-	svg_text(out, 180, y + 4, "end", "name", shortened(c->title, 26, label));
+	svg_text(out, 180, y + 4, "end", "name", chart_label(c->title, 26, label));
 	fprintf(out, "<path class=\"bar %s\" d=\"M%.1f %.1fH%.1f\"/>\n", class_name, zero, y, x);
 	if (isfinite(c->expanded_ns)) {
 		fprintf(out, "<path class=\"whisker %s\" d=\"M%.1f %.1fH%.1f\"/>\n", class_name,
@@ -140,7 +136,7 @@ static double legend(const struct result *r, FILE *out)
 	char label[128];
 
 	for (uint32_t i = 0; i < r->cell_count; i++) {
-		const char *text = shortened(r->cells[i].title, 30, label);
+		const char *text = chart_label(r->cells[i].title, 30, label);
 		double width = 40 + 7.2 * (double)strlen(text);
 
 		if (!r->cells[i].restarts_valid)
@@ -157,7 +153,7 @@ static double legend(const struct result *r, FILE *out)
 }
 
 /* Points at `values`, up to the first that is lost; in the direction of `step`. */
-static void ecdf_path(const struct cell_result *c, const double *values, bool back, const struct axis *x,
+static void ecdf_path(const struct cell_result *c, const double *values, double per_ns, bool back, const struct axis *x,
 		      const struct axis *y, bool move, FILE *out)
 {
 	for (uint32_t k = 0; k < c->ecdf_count; k++) {
@@ -165,42 +161,29 @@ static void ecdf_path(const struct cell_result *c, const double *values, bool ba
 
 		if (!isfinite(values[i]) || !isfinite(c->ecdf_p[i]))
 			continue;
-		fprintf(out, "%s%.1f %.1f", move ? "M" : "L", axis_at(x, values[i]), axis_at(y, c->ecdf_p[i]));
+		fprintf(out, "%s%.1f %.1f", move ? "M" : "L", axis_at(x, values[i] * per_ns), axis_at(y, c->ecdf_p[i]));
 		move = false;
 	}
 }
 
-static bool ecdf_range(const struct result *r, double *ret_low, double *ret_high)
-{
-	double low = INFINITY, high = -INFINITY;
-
-	for (uint32_t i = 0; i < r->cell_count; i++) {
-		const struct cell_result *c = &r->cells[i];
-
-		for (uint32_t k = 0; k < c->ecdf_count; k++) {
-			if (!isfinite(c->ecdf_ns[k]) || c->ecdf_p[k] < 0.9 || c->ecdf_p[k] > 99.1)
-				continue;
-			low = fmin(low, c->ecdf_ns[k]);
-			high = fmax(high, c->ecdf_ns[k]);
-		}
-	}
-	*ret_low = low;
-	*ret_high = high;
-	return low <= high;
-}
-
 bool chart_distribution(const struct result *r, FILE *out)
 {
+	const struct chart_scale scale = chart_scale(r);
 	double low, high, top;
 	struct axis x, y;
+	char title[128];
 
-	if (!ecdf_range(r, &low, &high))
+	if (!chart_ecdf_range_ns(r, &low, &high))
 		return false;
-	svg_begin(out, WIDTH, 420, "Distribution of gross latency, by program, and of the tare");
+	low *= scale.per_ns;
+	high *= scale.per_ns;
+	svg_begin(out, WIDTH, 440, "Distribution of latency");
 	top = legend(r, out) + 34;
-	x = axis_make(low, high, 9, 52, WIDTH - 20);
+	x = chart_wants_log(low, high) ? axis_make_log(low, high, 52, WIDTH - 20)
+				       : axis_make(low, high, 9, 52, WIDTH - 20);
 	y = axis_make(0, 100, 5, 370, top);
-	svg_x_axis(out, &x, top, 370, "gross latency, rx_path − rx_bypass, ns");
+	snprintf(title, sizeof(title), "%s, %s", scale.name, scale.unit);
+	svg_x_axis(out, &x, top, 370, title);
 	svg_y_axis(out, &y, 52, WIDTH - 20, "% of probes sent");
 	fprintf(out, "<clipPath id=\"ecdf\"><rect x=\"52\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/></clipPath>\n",
 		top - 2, WIDTH - 72, 374 - top);
@@ -211,10 +194,10 @@ bool chart_distribution(const struct result *r, FILE *out)
 		if (!c->ecdf_count)
 			continue;
 		fprintf(out, "<path class=\"band %s\" d=\"", chart_class(r, i));
-		ecdf_path(c, c->ecdf_low_ns, false, &x, &y, true, out);
-		ecdf_path(c, c->ecdf_high_ns, true, &x, &y, false, out);
+		ecdf_path(c, c->ecdf_low_ns, scale.per_ns, false, &x, &y, true, out);
+		ecdf_path(c, c->ecdf_high_ns, scale.per_ns, true, &x, &y, false, out);
 		fprintf(out, "Z\"/>\n<path class=\"line %s\" d=\"", chart_class(r, i));
-		ecdf_path(c, c->ecdf_ns, false, &x, &y, true, out);
+		ecdf_path(c, c->ecdf_ns, scale.per_ns, false, &x, &y, true, out);
 		fputs("\"/>\n", out);
 	}
 	fputs("</g>\n", out);
@@ -224,16 +207,8 @@ bool chart_distribution(const struct result *r, FILE *out)
 
 /* --- restarts in run order --- */
 
-static double restart_residual(const struct result *r, const struct restart_result *s)
-{
-	const struct figure *cell = &r->cells[s->cell].gross.q[QUANTILE_P50], *own = &s->gross.q[QUANTILE_P50];
-
-	if (strcmp(s->state, "valid") != 0 || own->state != FIGURE_NUMBER || cell->state != FIGURE_NUMBER)
-		return NAN;
-	return own->value - cell->value;
-}
-
-static void tare_line(const struct result *r, const struct axis *x, const struct axis *y, FILE *out)
+static void tare_line(const struct result *r, const struct chart_scale *scale, const struct axis *x,
+		      const struct axis *y, FILE *out)
 {
 	for (uint32_t c = 0; c < r->cell_count; c++) {
 		bool move = true;
@@ -242,7 +217,7 @@ static void tare_line(const struct result *r, const struct axis *x, const struct
 			continue;
 		fputs("<path class=\"thin tare\" d=\"", out);
 		for (uint32_t i = 0; i < r->restart_count; i++) {
-			double v = restart_residual(r, &r->restarts[i]);
+			double v = scale->per_ns * chart_restart_residual_ns(r, &r->restarts[i]);
 
 			if (r->restarts[i].cell != c || isnan(v))
 				continue;
@@ -255,11 +230,13 @@ static void tare_line(const struct result *r, const struct axis *x, const struct
 
 bool chart_restarts(const struct result *r, FILE *out)
 {
+	const struct chart_scale scale = chart_scale(r);
 	double reach = 0, top;
+	char title[128];
 	struct axis x, y;
 
 	for (uint32_t i = 0; i < r->restart_count; i++) {
-		double v = restart_residual(r, &r->restarts[i]);
+		double v = scale.per_ns * chart_restart_residual_ns(r, &r->restarts[i]);
 
 		if (!isnan(v))
 			reach = fmax(reach, fabs(v));
@@ -270,14 +247,15 @@ bool chart_restarts(const struct result *r, FILE *out)
 	top = legend(r, out) + 34;
 	x = (struct axis){ .low = 0, .high = r->restart_count + 1, .from = 52, .to = WIDTH - 20 };
 	y = axis_make(reach > 0 ? -reach : -1, reach > 0 ? reach : 1, 5, 290, top);
-	svg_y_axis(out, &y, 52, WIDTH - 20, "restart's gross median less its program's, ns");
+	snprintf(title, sizeof(title), "restart's %s less its %s's, %s", scale.of, scale.cell, scale.unit);
+	svg_y_axis(out, &y, 52, WIDTH - 20, title);
 	for (uint32_t i = 1; i < r->restart_count; i++)
 		if (r->restarts[i].block != r->restarts[i - 1].block)
 			fprintf(out, "<path class=\"block\" d=\"M%.1f %.1fV290\"/>\n", axis_at(&x, i + 0.5), top);
-	tare_line(r, &x, &y, out);
+	tare_line(r, &scale, &x, &y, out);
 	for (uint32_t i = 0; i < r->restart_count; i++) {
 		const struct restart_result *s = &r->restarts[i];
-		double v = restart_residual(r, s), at = axis_at(&x, i + 1);
+		double v = scale.per_ns * chart_restart_residual_ns(r, s), at = axis_at(&x, i + 1);
 
 		if (isnan(v))
 			fprintf(out, "<path class=\"bad\" d=\"M%.1f 281l8 8m0 -8l-8 8\"/>\n", at - 4);
@@ -293,40 +271,6 @@ bool chart_restarts(const struct result *r, FILE *out)
 /* --- residual by packet --- */
 
 enum { PACKET_POINTS = 2500, PANEL = 110 };
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* So far out that 99 of 100 packets are inside, over all cells. 0: nothing to show. */
-static double packet_reach(const struct result *r)
-{
-	double reach = 0;
-
-	for (uint32_t i = 0; i < r->cell_count; i++) {
-		const struct cell_result *c = &r->cells[i];
-		double *away = c->packet_count ? malloc(c->packet_count * sizeof(*away)) : NULL;
-
-		/* without memory: so far that all are inside */
-		for (uint32_t k = 0; k < c->packet_count; k++) {
-			double ns = isfinite(c->packet_ns[k]) ? fabs(c->packet_ns[k]) : 0;
-
-			if (away)
-				away[k] = ns;
-			else
-				reach = fmax(reach, fmax(1, ns));
-		}
-		if (away) {
-			qsort(away, c->packet_count, sizeof(*away), ascending);
-			reach = fmax(reach, fmax(1, away[(size_t)(0.99 * (c->packet_count - 1))]));
-		}
-		free(away);
-	}
-	return reach;
-}
 
 static void packet_points(const struct cell_result *c, const struct axis *x, const struct axis *y, FILE *out)
 {
@@ -346,7 +290,7 @@ static void packet_points(const struct cell_result *c, const struct axis *x, con
 
 bool chart_packets(const struct result *r, FILE *out)
 {
-	double reach = packet_reach(r), most = 1, top = 28;
+	double reach = chart_packet_reach_ns(r), most = 1, top = 28;
 	unsigned panels = 0;
 	struct axis x;
 

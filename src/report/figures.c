@@ -16,14 +16,44 @@
 
 extern char **environ;
 
+/* Which campaigns have a figure. */
+static bool of_probes(const struct result *r)
+{
+	return result_has_probes(r);
+}
+
+static bool of_tares(const struct result *r)
+{
+	return strcmp(r->measure, "transit") != 0 && result_has_probes(r);
+}
+
+static bool of_chains(const struct result *r)
+{
+	return strcmp(r->measure, "transit") == 0;
+}
+
+static bool of_sweeps(const struct result *r)
+{
+	return r->sweep_count > 0;
+}
+
+static bool of_quantities(const struct result *r)
+{
+	return r->quantity_count > 0;
+}
+
 static const struct figure_kind {
 	const char *name;
 	figure_fn *data, *script;
-} kinds[FIGURES] = {
-	{ "ecdf", ecdf_data, ecdf_script },
-	{ "net", net_data, net_script },
-	{ "restarts", restarts_data, restarts_script },
-	{ "packets", packets_data, packets_script },
+	bool (*has)(const struct result *r);
+} kinds[FIGURES_MOST] = {
+	{ "ecdf", ecdf_data, ecdf_script, of_probes },
+	{ "net", net_data, net_script, of_tares },
+	{ "restarts", restarts_data, restarts_script, of_probes },
+	{ "packets", packets_data, packets_script, of_tares },
+	{ "chain", chain_data, chain_script, of_chains },
+	{ "sweeps", sweeps_data, sweeps_script, of_sweeps },
+	{ "quantities", quantities_data, quantities_script, of_quantities },
 };
 
 struct piece {
@@ -134,10 +164,13 @@ int figures_write(const struct result *r, const char *dir, const char *gnuplot, 
 	int rc = output_directory(dir, err);
 
 	*ret = (struct figures_outcome){ 0 };
-	for (unsigned i = 0; rc == 0 && i < FIGURES; i++) {
+	for (unsigned i = 0; rc == 0 && i < FIGURES_MOST; i++) {
 		struct piece data = { .write = kinds[i].data }, script = { .write = kinds[i].script };
-		struct figure_outcome *o = &ret->figure[i];
+		struct figure_outcome *o = &ret->figure[ret->count];
 
+		if (!kinds[i].has(r))
+			continue;
+		ret->count++;
 		o->name = kinds[i].name;
 		remove_file(dir, o->name, "svg");
 		remove_file(dir, o->name, "pdf");
@@ -164,7 +197,7 @@ int figures_check(const struct figures_outcome *o, struct err *err)
 	char names[128] = "";
 	const char *reason = NULL;
 
-	for (unsigned i = 0; i < FIGURES; i++) {
+	for (unsigned i = 0; i < o->count; i++) {
 		size_t n = strlen(names);
 
 		if (o->figure[i].drawn)

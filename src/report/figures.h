@@ -6,12 +6,12 @@
 
 /*
  * The figures for papers, drawn by gnuplot at run time as SVG and PDF: ecdf, net,
- * restarts, packets. Beside each stand its data (NAME.dat) and its script
+ * restarts, packets, chain, sweeps, quantities, as far as the measure has them. Beside each stand its data (NAME.dat) and its script
  * (NAME.gp), so that a figure can be changed and drawn again with
  * `gnuplot NAME.gp` in that directory. A figure that was not drawn is never
  * silently missing: its outcome says why, and data and script are there all the same.
  */
-enum { FIGURES = 4 };
+enum { FIGURES_MOST = 7 };
 
 struct figure_outcome {
 	const char *name; /* "ecdf" */
@@ -20,7 +20,8 @@ struct figure_outcome {
 };
 
 struct figures_outcome {
-	struct figure_outcome figure[FIGURES];
+	struct figure_outcome figure[FIGURES_MOST];
+	unsigned count; /* that the measure has */
 	unsigned drawn;
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/chart_data.h"
 #include "report/figures_private.h"
 
 /*
@@ -10,80 +11,6 @@
  * script picks one by `index`. Titles stand in the script only, in single
  * quotes, in which gnuplot reads nothing but the doubled quote.
  */
-
-static const char *const colors[] = { "#0072b2", "#c44e00", "#00845f", "#b0447f",
-				      "#a87400", "#2f8fc4", "#6a4c93", "#6b5a2e" };
-
-static const char *color(const struct result *r, uint32_t cell)
-{
-	unsigned n = 0;
-
-	if (r->cells[cell].is_tare)
-		return "#7b848c";
-	for (uint32_t i = 0; i < cell; i++)
-		n += !r->cells[i].is_tare;
-	return colors[n % 8];
-}
-
-static void quoted(FILE *out, const char *text)
-{
-	fputc('\'', out);
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputc('\'', out);
-		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out);
-	}
-	fputc('\'', out);
-}
-
-static void comment(FILE *out, const char *text)
-{
-	fputs("# ", out);
-	for (; *text; text++)
-		fputc((unsigned char)*text < 0x20 ? '?' : *text, out);
-	fputc('\n', out);
-}
-
-/* Missing numbers as gnuplot's "NaN". */
-static void number(FILE *out, double v)
-{
-	if (isfinite(v))
-		fprintf(out, " %.6g", v);
-	else
-		fputs(" NaN", out);
-}
-
-static void preamble(FILE *out, const char *name, const char *xlabel, const char *ylabel)
-{
-	fprintf(out,
-		"# Draws %s.svg and %s.pdf from %s.dat: gnuplot %s.gp\n"
-		"set encoding utf8\n"
-		"set border 3 lc rgb '#5c656e'\n"
-		"set tics nomirror out\n"
-		"set grid lc rgb '#e4e7ea' lt 1\n"
-		"set xlabel '%s'\n"
-		"set ylabel '%s'\n",
-		name, name, name, name, xlabel, ylabel);
-}
-
-static void svg(FILE *out, const char *name, unsigned height)
-{
-	fprintf(out,
-		"set terminal svg size 900,%u font 'Liberation Sans,13' background '#ffffff' noenhanced\n"
-		"set output '%s.svg'\n",
-		height, name);
-}
-
-static void pdf(FILE *out, const char *name, unsigned height)
-{
-	fprintf(out,
-		"unset output\n"
-		"set terminal pdfcairo size %.2fin,%.2fin font 'Liberation Sans,10' noenhanced\n"
-		"set output '%s.pdf'\n"
-		"replot\n"
-		"unset output\n",
-		900 / 128.0, height / 128.0, name);
-}
 
 /* --- ECDF of gross and tare --- */
 
@@ -95,12 +22,12 @@ bool ecdf_data(const struct result *r, FILE *out)
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		const struct cell_result *c = &r->cells[i];
 
-		comment(out, c->label);
+		gnuplot_comment(out, c->label);
 		for (uint32_t k = 0; k < c->ecdf_count; k++) {
-			number(out, c->ecdf_ns[k]);
-			number(out, c->ecdf_p[k]);
-			number(out, c->ecdf_low_ns[k]);
-			number(out, c->ecdf_high_ns[k]);
+			gnuplot_number(out, c->ecdf_ns[k]);
+			gnuplot_number(out, c->ecdf_p[k]);
+			gnuplot_number(out, c->ecdf_low_ns[k]);
+			gnuplot_number(out, c->ecdf_high_ns[k]);
 			fputc('\n', out);
 			something |= isfinite(c->ecdf_ns[k]);
 		}
@@ -111,37 +38,33 @@ bool ecdf_data(const struct result *r, FILE *out)
 	return something;
 }
 
-static double ecdf_end(const struct result *r, bool high)
-{
-	double end = NAN;
-
-	for (uint32_t i = 0; i < r->cell_count; i++)
-		for (uint32_t k = 0; k < r->cells[i].ecdf_count; k++) {
-			double p = r->cells[i].ecdf_p[k], v = r->cells[i].ecdf_ns[k];
-
-			if (isfinite(v) && p > 0.9 && p < 99.1)
-				end = high ? fmax(end, v) : fmin(end, v);
-		}
-	return end;
-}
-
 bool ecdf_script(const struct result *r, FILE *out)
 {
-	double low = ecdf_end(r, false), high = ecdf_end(r, true), room = (high - low) * 0.03 + 1;
+	const struct chart_scale scale = chart_scale(r);
+	double low, high, room;
+	char title[128];
 
-	preamble(out, "ecdf", "gross latency, rx_path - rx_bypass, ns", "% of probes sent");
+	snprintf(title, sizeof(title), "%s, %s", scale.name, scale.unit);
+	gnuplot_preamble(out, "ecdf", title, "% of probes sent");
 	fputs("set key above center horizontal Left reverse\nset yrange [0:100]\n", out);
-	if (isfinite(low))
-		fprintf(out, "set xrange [%.6g:%.6g]\n", low - room, high + room);
-	svg(out, "ecdf", 480);
+	if (chart_ecdf_range_ns(r, &low, &high)) {
+		low *= scale.per_ns;
+		high *= scale.per_ns;
+		room = (high - low) * 0.03 + scale.per_ns;
+		if (chart_wants_log(low, high))
+			fprintf(out, "set logscale x\nset xrange [%.6g:%.6g]\n", low * 0.9, high * 1.1);
+		else
+			fprintf(out, "set xrange [%.6g:%.6g]\n", low - room, high + room);
+	}
+	gnuplot_svg(out, "ecdf", 480);
 	fputs("plot", out);
 	for (uint32_t i = 0; i < r->cell_count; i++) {
-		fprintf(out, "%s \\\n 'ecdf.dat' index %" PRIu32 " using 1:2 with lines lw 2 lc rgb '%s' title ",
-			i ? "," : "", i, color(r, i));
-		quoted(out, r->cells[i].title);
+		fprintf(out, "%s \\\n 'ecdf.dat' index %" PRIu32 " using ($1*%g):2 with lines lw 2 lc rgb '%s' title ",
+			i ? "," : "", i, scale.per_ns, gnuplot_color(r, i));
+		gnuplot_quoted(out, r->cells[i].title);
 	}
 	fputs(r->cell_count ? "\n" : " NaN\n", out);
-	pdf(out, "ecdf", 480);
+	gnuplot_pdf(out, "ecdf", 480);
 	return true;
 }
 
@@ -160,13 +83,13 @@ bool net_data(const struct result *r, FILE *out)
 
 		if (c->is_tare)
 			continue;
-		comment(out, c->label);
+		gnuplot_comment(out, c->label);
 		fprintf(out, "%g", ++row);
-		number(out, c->net_ns);
-		number(out, isfinite(c->expanded_ns) ? c->expanded_ns : 0);
-		number(out, c->net_order.low);
-		number(out, c->net_order.high);
-		number(out, c->net_ns - c->paired_error_ns);
+		gnuplot_number(out, c->net_ns);
+		gnuplot_number(out, isfinite(c->expanded_ns) ? c->expanded_ns : 0);
+		gnuplot_number(out, c->net_order.low);
+		gnuplot_number(out, c->net_order.high);
+		gnuplot_number(out, c->net_ns - c->paired_error_ns);
 		fputc('\n', out);
 		something |= isfinite(c->net_ns);
 	}
@@ -179,7 +102,7 @@ bool net_data(const struct result *r, FILE *out)
 		if (!isfinite(r->restarts[i].net_ns))
 			continue;
 		fprintf(out, "%g", at);
-		number(out, r->restarts[i].net_ns);
+		gnuplot_number(out, r->restarts[i].net_ns);
 		fputc('\n', out);
 	}
 	fputs("0 NaN\n", out);
@@ -190,38 +113,29 @@ bool net_script(const struct result *r, FILE *out)
 {
 	unsigned rows = 0, height;
 
-	preamble(out, "net", "net latency, ns", "");
+	gnuplot_preamble(out, "net", "net latency, ns", "");
 	fputs("set key above center horizontal Left reverse\nunset ylabel\nset ytics (", out);
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		if (r->cells[i].is_tare)
 			continue;
 		fputs(rows ? ", " : "", out);
-		quoted(out, r->cells[i].title);
+		gnuplot_quoted(out, r->cells[i].title);
 		fprintf(out, " %u", ++rows);
 	}
 	height = 150 + rows * 46;
 	fprintf(out, ")\nset yrange [%u.5:0.5]\nset xrange [0:*]\n", rows);
-	svg(out, "net", height);
+	gnuplot_svg(out, "net", height);
 	fputs("plot \\\n"
 	      " 'net.dat' index 1 using 2:1 with points pt 6 ps 0.7 lc rgb '#7b848c' title 'restarts', \\\n"
 	      " 'net.dat' index 0 using 2:1:3 with xerrorbars pt 7 ps 0.8 lw 2 lc rgb '#0072b2' title 'net ± U (k=2)', "
 	      "\\\n"
 	      " 'net.dat' index 0 using 6:1 with points pt 12 ps 1.0 lc rgb '#1d2125' title 'truth'\n",
 	      out);
-	pdf(out, "net", height);
+	gnuplot_pdf(out, "net", height);
 	return true;
 }
 
 /* --- restarts in run order --- */
-
-static double restart_residual(const struct result *r, const struct restart_result *s)
-{
-	const struct figure *cell = &r->cells[s->cell].gross.q[QUANTILE_P50], *own = &s->gross.q[QUANTILE_P50];
-
-	if (strcmp(s->state, "valid") != 0 || own->state != FIGURE_NUMBER || cell->state != FIGURE_NUMBER)
-		return NAN;
-	return own->value - cell->value;
-}
 
 bool restarts_data(const struct result *r, FILE *out)
 {
@@ -229,7 +143,7 @@ bool restarts_data(const struct result *r, FILE *out)
 
 	fputs("# run order, gross p50 less the cell's ns, gross p50 ns, net ns, block\n", out);
 	for (uint32_t c = 0; c < r->cell_count; c++) {
-		comment(out, r->cells[c].label);
+		gnuplot_comment(out, r->cells[c].label);
 		for (uint32_t i = 0; i < r->restart_count; i++) {
 			const struct restart_result *s = &r->restarts[i];
 			const struct figure *f = &s->gross.q[QUANTILE_P50];
@@ -237,11 +151,11 @@ bool restarts_data(const struct result *r, FILE *out)
 			if (s->cell != c)
 				continue;
 			fprintf(out, "%" PRIu32, i + 1);
-			number(out, restart_residual(r, s));
-			number(out, f->state == FIGURE_NUMBER ? f->value : NAN);
-			number(out, s->net_ns);
+			gnuplot_number(out, chart_restart_residual_ns(r, s));
+			gnuplot_number(out, f->state == FIGURE_NUMBER ? f->value : NAN);
+			gnuplot_number(out, s->net_ns);
 			fprintf(out, " %" PRIu32 "\n", s->block + 1);
-			something |= isfinite(restart_residual(r, s));
+			something |= isfinite(chart_restart_residual_ns(r, s));
 		}
 		fputs("0 NaN NaN NaN 0\n\n\n", out);
 	}
@@ -250,7 +164,11 @@ bool restarts_data(const struct result *r, FILE *out)
 
 bool restarts_script(const struct result *r, FILE *out)
 {
-	preamble(out, "restarts", "restart, in run order", "gross median less that of its program, ns");
+	const struct chart_scale scale = chart_scale(r);
+	char title[128];
+
+	snprintf(title, sizeof(title), "%s less that of its %s, %s", scale.of, scale.cell, scale.unit);
+	gnuplot_preamble(out, "restarts", "restart, in run order", title);
 	fprintf(out,
 		"set key above center horizontal Left reverse\nset xrange [0:%" PRIu32
 		"]\nset xzeroaxis lc rgb '#5c656e'\n",
@@ -259,16 +177,18 @@ bool restarts_script(const struct result *r, FILE *out)
 		if (r->restarts[i].block != r->restarts[i - 1].block)
 			fprintf(out, "set arrow from %g, graph 0 to %g, graph 1 nohead dt 3 lc rgb '#b8bfc5'\n",
 				i + 0.5, i + 0.5);
-	svg(out, "restarts", 420);
+	gnuplot_svg(out, "restarts", 420);
 	fputs("plot", out);
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		fprintf(out,
-			"%s \\\n 'restarts.dat' index %" PRIu32 " using 1:2 with %s pt 7 ps 0.8 lc rgb '%s' title ",
-			i ? "," : "", i, r->cells[i].is_tare ? "linespoints" : "points", color(r, i));
-		quoted(out, r->cells[i].title);
+			"%s \\\n 'restarts.dat' index %" PRIu32
+			" using 1:($2*%g) with %s pt 7 ps 0.8 lc rgb '%s' title ",
+			i ? "," : "", i, scale.per_ns, r->cells[i].is_tare ? "linespoints" : "points",
+			gnuplot_color(r, i));
+		gnuplot_quoted(out, r->cells[i].title);
 	}
 	fputs(r->cell_count ? "\n" : " NaN\n", out);
-	pdf(out, "restarts", 420);
+	gnuplot_pdf(out, "restarts", 420);
 	return true;
 }
 
@@ -282,43 +202,16 @@ bool packets_data(const struct result *r, FILE *out)
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		const struct cell_result *c = &r->cells[i];
 
-		comment(out, c->label);
+		gnuplot_comment(out, c->label);
 		for (uint32_t k = 0; k < c->packet_count; k++) {
 			fprintf(out, "%.0f", c->packet_id[k]);
-			number(out, c->packet_ns[k]);
+			gnuplot_number(out, c->packet_ns[k]);
 			fputc('\n', out);
 			something |= isfinite(c->packet_ns[k]);
 		}
 		fputs("0 NaN\n\n\n", out);
 	}
 	return something;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* So far out that 99 of 100 packets of every cell are inside: the panels have one scale, and no outlier sets it. */
-static double packet_reach(const struct result *r)
-{
-	double reach = 1;
-
-	for (uint32_t i = 0; i < r->cell_count; i++) {
-		const struct cell_result *c = &r->cells[i];
-		double *away = c->packet_count ? malloc(c->packet_count * sizeof(*away)) : NULL;
-
-		for (uint32_t k = 0; away && k < c->packet_count; k++)
-			away[k] = isfinite(c->packet_ns[k]) ? fabs(c->packet_ns[k]) : 0;
-		if (away) {
-			qsort(away, c->packet_count, sizeof(*away), ascending);
-			reach = fmax(reach, away[(size_t)(0.99 * (c->packet_count - 1))]);
-		}
-		free(away);
-	}
-	return reach;
 }
 
 static void packet_panels(const struct result *r, unsigned panels, FILE *out)
@@ -334,12 +227,12 @@ static void packet_panels(const struct result *r, unsigned panels, FILE *out)
 		fputs(--left ? "set format x ''\nunset xlabel\n" : "set format x\nset xlabel 'packet of the stream'\n",
 		      out);
 		fputs("set label 1 ", out);
-		quoted(out, r->cells[i].title);
+		gnuplot_quoted(out, r->cells[i].title);
 		fprintf(out,
 			" at graph 0, graph 1.09 left\n"
 			"plot 'packets.dat' index %" PRIu32
 			" using 1:(edge($2)) with points pt 7 ps 0.25 lc rgb '%s'\n",
-			i, color(r, i));
+			i, gnuplot_color(r, i));
 	}
 	fputs("unset multiplot\nunset output\n", out);
 }
@@ -347,18 +240,18 @@ static void packet_panels(const struct result *r, unsigned panels, FILE *out)
 bool packets_script(const struct result *r, FILE *out)
 {
 	unsigned panels = 0, height;
-	double reach = packet_reach(r) * 1.3;
+	double reach = fmax(chart_packet_reach_ns(r), 1) * 1.3;
 
 	for (uint32_t i = 0; i < r->cell_count; i++)
 		panels += r->cells[i].packet_count > 0;
 	height = 110 + (panels ? panels : 1) * 150;
-	preamble(out, "packets", "", "residual, ns");
+	gnuplot_preamble(out, "packets", "", "residual, ns");
 	fprintf(out,
 		"unset key\nreach = %.6g\nset yrange [-reach:reach]\nset ytics %.1g\n"
 		"# Points beyond the axis stand at its edge.\n"
 		"edge(y) = y > reach ? reach : y < -reach ? -reach : y\n",
 		reach, reach / 2);
-	svg(out, "packets", height);
+	gnuplot_svg(out, "packets", height);
 	packet_panels(r, panels, out);
 	fprintf(out,
 		"set terminal pdfcairo size %.2fin,%.2fin font 'Liberation Sans,10' noenhanced\n"

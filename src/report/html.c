@@ -85,9 +85,9 @@ static void head(const struct result *r, FILE *out)
 	fputs("</style>\n</head>\n<body>\n<main>\n<h1>", out);
 	html_text(out, r->name);
 	fputs("</h1>\n<p class=\"lead\">", out);
-	fputs(is_transit(r) ? "In-switch latency, " : "Net latency, ", out);
+	fputs(is_transit(r) ? "In-switch latency, " : result_has_probes(r) ? "Net latency, " : "Measure ", out);
 	html_text(out, r->measure);
-	fputs(" method", out);
+	fputs(result_has_probes(r) ? " method" : "", out);
 	if (r->target_kind[0]) {
 		fputs(", on target ", out);
 		html_text(out, r->target_kind);
@@ -194,8 +194,8 @@ static void headline(const struct result *r, FILE *out)
 	      out);
 }
 
-static void figure(bool (*draw)(const struct result *, FILE *), const struct result *r, FILE *out, const char *name,
-		   const char *caption)
+void html_figure(bool (*draw)(const struct result *, FILE *), const struct result *r, FILE *out, const char *name,
+		 const char *caption)
 {
 	fputs("<figure>\n", out);
 	if (!draw(r, out))
@@ -206,34 +206,46 @@ static void figure(bool (*draw)(const struct result *, FILE *), const struct res
 static void figures(const struct result *r, FILE *out)
 {
 	fputs("<h2>Figures</h2>\n", out);
-	figure(chart_net, r, out, "Net by program",
-	       "Left, the net figure with its expanded uncertainty U (k=2). Right, the same enlarged: the band is ±U, "
-	       "each ring a restart’s own net, the diamond the truth where the target knows it.");
-	figure(chart_distribution, r, out, "Distribution of gross and tare",
-	       "Share of the probes sent at or below a latency: median over restarts, the band from the lowest to the "
-	       "highest restart. Lost probes are infinite: a curve that stays below 100 % has lost some. The axis ends "
-	       "at the largest p99.");
-	figure(chart_restarts, r, out, "Restarts in run order",
-	       "Each point is a restart’s gross median less its program’s; the line follows the tare. A slope common "
-	       "to "
-	       "all is drift of the host, which the tare of each block takes off. A cross is a restart in no figure.");
-	figure(chart_packets, r, out, "Residual by packet",
-	       "Median of each packet over all runs, net of the same packet’s tare, less the net figure, in ns. Bands "
-	       "apart are modes that depend on the packet. Points beyond the axis stand at its edge.");
+	html_figure(
+		chart_net, r, out, "Net by program",
+		"Left, the net figure with its expanded uncertainty U (k=2). Right, the same enlarged: the band is ±U, "
+		"each ring a restart’s own net, the diamond the truth where the target knows it.");
+	html_figure(
+		chart_distribution, r, out, "Distribution of gross and tare",
+		"Share of the probes sent at or below a latency: median over restarts, the band from the lowest to the "
+		"highest restart. Lost probes are infinite: a curve that stays below 100 % has lost some. The axis "
+		"ends "
+		"at the largest p99.");
+	html_figure(
+		chart_restarts, r, out, "Restarts in run order",
+		"Each point is a restart’s gross median less its program’s; the line follows the tare. A slope common "
+		"to "
+		"all is drift of the host, which the tare of each block takes off. A cross is a restart in no figure.");
+	html_figure(
+		chart_packets, r, out, "Residual by packet",
+		"Median of each packet over all runs, net of the same packet’s tare, less the net figure, in ns. Bands "
+		"apart are modes that depend on the packet. Points beyond the axis stand at its edge.");
 }
 
 int html_write(const struct result *r, FILE *out, struct err *err)
 {
 	head(r, out);
 	problems(r, out);
-	if (is_transit(r)) {
+	if (!result_has_probes(r)) {
+		html_quantities(r, out);
+		html_comparisons(r, out);
+		html_sweeps(r, out);
+		html_value_restarts(r, out);
+	} else if (is_transit(r)) {
 		html_transit(r, out);
+		html_quantities(r, out);
 	} else {
 		headline(r, out);
 		figures(r, out);
 		html_cells(r, out);
 		html_restarts(r, out);
 		html_blocks(r, out);
+		html_quantities(r, out);
 	}
 	html_notes(r, out);
 	fputs("<footer>Written by tare ", out);

@@ -19,6 +19,14 @@ bool chart_distribution(const struct result *result, FILE *out);
 bool chart_restarts(const struct result *result, FILE *out);
 bool chart_packets(const struct result *result, FILE *out);
 
+/* The same of one quantity, one family of ratios, one sweep. */
+bool chart_quantity(const struct result *result, const struct name_value *of, FILE *out);
+bool chart_ratios(const struct result *result, uint32_t family, FILE *out);
+bool chart_sweep(const struct sweep_result *sweep, FILE *out);
+
+/* A label within about so many characters: `text` itself, or shortened in `buf`. */
+const char *chart_label(const char *text, unsigned most, char buf[128]);
+
 /* The colour class of a cell: "tare", or "c0" to "c7". */
 const char *chart_class(const struct result *result, uint32_t cell);
 
@@ -30,6 +38,16 @@ void html_notes(const struct result *result, FILE *out); /* stamp points, method
 
 /* <td>; `class_name` NULL: none. */
 void html_cell(FILE *out, const char *class_name, const char *text);
+
+/* A figure of the whole result, with its caption. */
+void html_figure(bool (*draw)(const struct result *, FILE *), const struct result *r, FILE *out, const char *name,
+		 const char *caption);
+
+/* Sections of html_values.c; each is nothing where there is nothing to show. */
+void html_quantities(const struct result *result, FILE *out);
+void html_comparisons(const struct result *result, FILE *out);
+void html_sweeps(const struct result *result, FILE *out);
+void html_value_restarts(const struct result *result, FILE *out);
 
 /* Headline, chain and ratios of a transit campaign. */
 void html_transit(const struct result *r, FILE *out);

@@ -35,6 +35,7 @@ static const char page[] =
 	"td.n,th.n{text-align:right;white-space:nowrap}\n"
 	"td.key{font-weight:600;font-size:16px;text-align:right;white-space:nowrap}\n"
 	"td:first-child,td:last-child{white-space:nowrap}\n"
+	"td small{display:block;color:var(--soft);font-size:11.5px;font-weight:400}\n"
 	"td.soft{color:var(--soft)}td.bad{color:var(--error)}\n"
 	"tr.tare td{color:var(--soft)}\n"
 	"tr.out td{color:var(--error)}\n"

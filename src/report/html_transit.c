@@ -93,25 +93,6 @@ static void chain(const struct result *r, FILE *out)
 	      out);
 }
 
-static void ratios(const struct result *r, FILE *out)
-{
-	char text[FORMAT_BYTES];
-
-	if (r->ratio_count == 0)
-		return;
-	fputs("<h2>Cold over the others</h2>\n<table><thead><tr><th>cells</th><th class=\"n\">ratio</th>"
-	      "<th class=\"n\">95 % interval</th></tr></thead>\n<tbody>\n",
-	      out);
-	for (uint32_t i = 0; i < r->ratio_count; i++) {
-		fputs("<tr>", out);
-		html_cell(out, NULL, r->ratios[i].name);
-		html_cell(out, "key", format_number(r->ratios[i].ratio, 2, text));
-		html_cell(out, "n", format_span(&r->ratios[i].interval, 2, text));
-		fputs("</tr>\n", out);
-	}
-	fputs("</tbody></table>\n", out);
-}
-
 static void restarts(const struct result *r, FILE *out)
 {
 	char text[FORMAT_BYTES];
@@ -142,7 +123,19 @@ static void restarts(const struct result *r, FILE *out)
 void html_transit(const struct result *r, FILE *out)
 {
 	headline(r, out);
+	fputs("<h2>Figures</h2>\n", out);
+	html_figure(
+		chart_distribution, r, out, "Distribution of in-switch latency",
+		"Share of the probes sent at or below a latency: median over restarts, the band from the lowest to the "
+		"highest restart. Lost probes are infinite: a curve that stays below 100 % has lost some. The axis "
+		"ends "
+		"at the largest p99, and is logarithmic where cells lie far apart.");
+	html_figure(chart_restarts, r, out, "Restarts in run order",
+		    "Each point is a restart’s median less its cell’s. A slope common to all is drift of the host. A "
+		    "cross is a "
+		    "restart in no figure.");
 	chain(r, out);
-	ratios(r, out);
+	html_comparisons(r, out);
+	html_sweeps(r, out);
 	restarts(r, out);
 }

@@ -21,8 +21,24 @@ struct axis axis_make(double low, double high, unsigned ticks, double from, doub
 	return a;
 }
 
+struct axis axis_make_log(double low, double high, double from, double to)
+{
+	struct axis a = { .from = from, .to = to, .log = true, .low = low, .high = high };
+
+	if (!(high > low * 1.0001)) {
+		a.low = low / 2;
+		a.high = low * 2;
+	}
+	/* some room, so that nothing stands on the frame */
+	a.low /= pow(a.high / a.low, 0.03);
+	a.high *= pow(a.high / a.low, 0.03);
+	return a;
+}
+
 double axis_at(const struct axis *a, double value)
 {
+	if (a->log)
+		return a->from + log(value / a->low) / log(a->high / a->low) * (a->to - a->from);
 	return a->from + (value - a->low) / (a->high - a->low) * (a->to - a->from);
 }
 
@@ -45,29 +61,65 @@ void svg_text(FILE *out, double x, double y, const char *anchor, const char *cla
 	fputs("</text>\n", out);
 }
 
+enum { TICKS_MOST = 50 };
+
+/* 1, 2 and 5 of each decade, fewer where there are many decades. */
+static unsigned log_ticks(const struct axis *a, double *ret)
+{
+	static const double mantissas[] = { 1, 2, 5 };
+	double decades = log10(a->high / a->low);
+	unsigned n = 0;
+
+	for (double e = floor(log10(a->low)); pow(10, e) <= a->high; e += decades > 10 ? ceil(decades / 10) : 1)
+		for (unsigned m = 0; m < (decades > 3 ? 1 : 3); m++) {
+			double value = mantissas[m] * pow(10, e);
+
+			if (value >= a->low && value <= a->high && n < TICKS_MOST)
+				ret[n++] = value;
+		}
+	return n;
+}
+
 static unsigned tick_count(const struct axis *a)
 {
 	double count = (a->high - a->low) / a->step;
 
-	return count >= 0 && count < 50 ? (unsigned)lround(count) : 0; /* a saved result may hold any numbers */
+	return count >= 0 && count < TICKS_MOST - 1 ? (unsigned)lround(count)
+						    : 0; /* a saved result may hold any numbers */
+}
+
+/* Where ticks stand; returns how many. `ret` has room for TICKS_MOST. */
+static unsigned ticks_of(const struct axis *a, double *ret)
+{
+	if (a->log)
+		return log_ticks(a, ret);
+	for (unsigned i = 0; i <= tick_count(a); i++)
+		ret[i] = a->low + i * a->step;
+	return tick_count(a) + 1;
 }
 
 static void tick_text(const struct axis *a, double value, char *buf)
 {
 	int decimals = a->step >= 1 ? 0 : (int)ceil(-log10(a->step) - 1e-9);
 
+	if (a->log) {
+		snprintf(buf, FORMAT_BYTES, "%.3g", value);
+		return;
+	}
 	format_number(fabs(value) < a->step / 2 ? 0 : value, decimals, buf);
 }
 
 void svg_x_axis(FILE *out, const struct axis *a, double top, double bottom, const char *title)
 {
+	double ticks[TICKS_MOST];
 	char text[FORMAT_BYTES];
+	unsigned count = ticks_of(a, ticks);
 
-	for (unsigned i = 0; i <= tick_count(a); i++) {
-		double value = a->low + i * a->step, x = axis_at(a, value);
+	for (unsigned i = 0; i < count; i++) {
+		double value = ticks[i], x = axis_at(a, value);
 
 		fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fV%.1f\"/>\n",
-			fabs(value) < a->step / 2 ? "zero" : "grid", x, top, bottom);
+			!a->log && fabs(value) < a->step / 2 ? "zero" : "grid", x, top, bottom);
 		tick_text(a, value, text);
 		svg_text(out, x, bottom + 16, "middle", "tick", text);
 	}
@@ -77,13 +129,15 @@ void svg_x_axis(FILE *out, const struct axis *a, double top, double bottom, cons
 
 void svg_y_axis(FILE *out, const struct axis *a, double left, double right, const char *title)
 {
+	double ticks[TICKS_MOST];
 	char text[FORMAT_BYTES];
+	unsigned count = ticks_of(a, ticks);
 
-	for (unsigned i = 0; i <= tick_count(a); i++) {
-		double value = a->low + i * a->step, y = axis_at(a, value);
+	for (unsigned i = 0; i < count; i++) {
+		double value = ticks[i], y = axis_at(a, value);
 
 		fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>\n",
-			fabs(value) < a->step / 2 ? "zero" : "grid", left, y, right);
+			!a->log && fabs(value) < a->step / 2 ? "zero" : "grid", left, y, right);
 		tick_text(a, value, text);
 		svg_text(out, left - 6, y + 4, "end", "tick", text);
 	}

@@ -2,17 +2,21 @@
 #ifndef TARE_REPORT_SVG_H
 #define TARE_REPORT_SVG_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Axes and text for the figures in the page. Sizes are in the units of the view box, about a pixel each. */
 struct axis {
 	double low, high; /* at whole steps */
-	double step;
-	double from, to; /* where low and high are drawn */
+	double step;      /* logarithmic: 0 */
+	double from, to;  /* where low and high are drawn */
+	bool log;
 };
 
 /* Steps of 1, 2 or 5 times a power of ten, about `ticks` of them. low < high. */
 struct axis axis_make(double low, double high, unsigned ticks, double from, double to);
+/* Logarithmic, both ends above 0. */
+struct axis axis_make_log(double low, double high, double from, double to);
 double axis_at(const struct axis *axis, double value);
 
 void svg_begin(FILE *out, double width, double height, const char *description);
