@@ -317,6 +317,39 @@ static bool same_but_regime(const struct result *r, const struct cell_result *a,
 	return true;
 }
 
+static bool is_only_cold(const struct result *r, const struct cell_result *cold)
+{
+	uint32_t others = 0;
+
+	for (uint32_t i = 0; i < r->cell_count; i++)
+		others += &r->cells[i] != cold && strcmp(r->cells[i].regime, "cold") == 0 &&
+			  same_but_regime(r, &r->cells[i], cold);
+	return others == 0;
+}
+
+/* "l3_lpm size=256B: cold / carrier=1Mbps"; where several are cold, which one. */
+static const char *name_of_regimes(struct result *r, const struct cell_result *cold, const struct cell_result *base)
+{
+	const char *common = "", *over = "", *under = "";
+
+	for (uint32_t i = 0; common && over && under && i < r->axis_count; i++) {
+		const char *axis = strcmp(r->axes[i], "program") == 0 ? "" : r->axes[i], *is = *axis ? "=" : "";
+
+		if (!of_regime(r->axes[i])) {
+			common = arena_printf(&r->arena, "%s%s%s%s%s", common, *common ? " " : "", axis, is,
+					      cold->values[i]);
+			continue;
+		}
+		over = arena_printf(&r->arena, "%s%s%s%s%s", over, *over ? " " : "", axis, is, cold->values[i]);
+		under = arena_printf(&r->arena, "%s%s%s%s%s", under, *under ? " " : "", axis, is, base->values[i]);
+	}
+	if (is_only_cold(r, cold))
+		over = "cold";
+	return common && over && under
+		       ? arena_printf(&r->arena, "%s%s%s / %s", common, *common ? ": " : "", over, under)
+		       : NULL;
+}
+
 static int cold_over_the_rest(struct ratios *all)
 {
 	struct result *r = all->result;
@@ -334,7 +367,7 @@ static int cold_over_the_rest(struct ratios *all)
 				return -ENOMEM;
 			q.pairs[q.count].cell = a;
 			q.pairs[q.count].base = b;
-			q.pairs[q.count].name = arena_printf(&r->arena, "%s / %s", cold->title, base->title);
+			q.pairs[q.count].name = name_of_regimes(r, cold, base);
 			if (!q.pairs[q.count++].name)
 				return -ENOMEM;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "report/chart_data.h"
@@ -129,14 +129,16 @@ bool chart_net(const struct result *r, FILE *out)
 
 /* --- distribution --- */
 
-/* Where the legend's entries stand: as many in a row as fit; returns the height. */
-static double legend(const struct result *r, FILE *out)
+enum { PANEL_CELLS = 8 }; /* as many as there are colours */
+
+/* Where the legend's entries of cells from `first` on stand, from y downwards: as many in a row as fit; returns its end. */
+static double legend(const struct result *r, uint32_t first, uint32_t count, double y, FILE *out)
 {
-	double x = 52, y = 20;
+	double x = 52;
 	char label[128];
 
-	for (uint32_t i = 0; i < r->cell_count; i++) {
-		const char *text = chart_label(r->cells[i].title, 30, label);
+	for (uint32_t i = first; i < first + count; i++) {
+		const char *text = chart_label(r->cells[i].title, 44, label);
 		double width = 40 + 7.2 * (double)strlen(text);
 
 		if (!r->cells[i].restarts_valid)
@@ -150,6 +152,12 @@ static double legend(const struct result *r, FILE *out)
 		x += width;
 	}
 	return y;
+}
+
+/* Rows that such a legend takes at most. */
+static unsigned legend_rows(uint32_t count)
+{
+	return (count + 1) / 2;
 }
 
 /* Points at `values`, up to the first that is lost; in the direction of `step`. */
@@ -166,41 +174,54 @@ static void ecdf_path(const struct cell_result *c, const double *values, double 
 	}
 }
 
-bool chart_distribution(const struct result *r, FILE *out)
+/* Cells from `first` on, on axes of their own below y; returns where the panel ends. */
+static double distribution_panel(const struct result *r, uint32_t first, uint32_t count,
+				 const struct chart_scale *scale, double low, double high, double top, FILE *out)
 {
-	const struct chart_scale scale = chart_scale(r);
-	double low, high, top;
-	struct axis x, y;
+	double bottom = (top = legend(r, first, count, top, out) + 34) + 280;
+	struct axis x = chart_wants_log(low, high) ? axis_make_log(low, high, 52, WIDTH - 20)
+						   : axis_make(low, high, 9, 52, WIDTH - 20);
+	struct axis y = axis_make(0, 100, 5, bottom, top);
 	char title[128];
 
-	if (!chart_ecdf_range_ns(r, &low, &high))
-		return false;
-	low *= scale.per_ns;
-	high *= scale.per_ns;
-	svg_begin(out, WIDTH, 440, "Distribution of latency");
-	top = legend(r, out) + 34;
-	x = chart_wants_log(low, high) ? axis_make_log(low, high, 52, WIDTH - 20)
-				       : axis_make(low, high, 9, 52, WIDTH - 20);
-	y = axis_make(0, 100, 5, 370, top);
-	snprintf(title, sizeof(title), "%s, %s", scale.name, scale.unit);
-	svg_x_axis(out, &x, top, 370, title);
+	snprintf(title, sizeof(title), "%s, %s", scale->name, scale->unit);
+	svg_x_axis(out, &x, top, bottom, title);
 	svg_y_axis(out, &y, 52, WIDTH - 20, "% of probes sent");
-	fprintf(out, "<clipPath id=\"ecdf\"><rect x=\"52\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/></clipPath>\n",
-		top - 2, WIDTH - 72, 374 - top);
-	fputs("<g clip-path=\"url(#ecdf)\">\n", out);
-	for (uint32_t i = 0; i < r->cell_count; i++) {
+	fprintf(out,
+		"<clipPath id=\"ecdf%" PRIu32 "\"><rect x=\"52\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/></clipPath>\n"
+		"<g clip-path=\"url(#ecdf%" PRIu32 ")\">\n",
+		first, top - 2, WIDTH - 72, bottom + 4 - top, first);
+	for (uint32_t i = first; i < first + count; i++) {
 		const struct cell_result *c = &r->cells[i];
 
 		if (!c->ecdf_count)
 			continue;
 		fprintf(out, "<path class=\"band %s\" d=\"", chart_class(r, i));
-		ecdf_path(c, c->ecdf_low_ns, scale.per_ns, false, &x, &y, true, out);
-		ecdf_path(c, c->ecdf_high_ns, scale.per_ns, true, &x, &y, false, out);
+		ecdf_path(c, c->ecdf_low_ns, scale->per_ns, false, &x, &y, true, out);
+		ecdf_path(c, c->ecdf_high_ns, scale->per_ns, true, &x, &y, false, out);
 		fprintf(out, "Z\"/>\n<path class=\"line %s\" d=\"", chart_class(r, i));
-		ecdf_path(c, c->ecdf_ns, scale.per_ns, false, &x, &y, true, out);
+		ecdf_path(c, c->ecdf_ns, scale->per_ns, false, &x, &y, true, out);
 		fputs("\"/>\n", out);
 	}
 	fputs("</g>\n", out);
+	return bottom + 62;
+}
+
+bool chart_distribution(const struct result *r, FILE *out)
+{
+	const struct chart_scale scale = chart_scale(r);
+	/* a tare more than colours is no reason for a second panel */
+	uint32_t each = r->cell_count <= PANEL_CELLS + 1 ? r->cell_count : PANEL_CELLS;
+	double low, high, top = 20, height = 0;
+
+	if (!chart_ecdf_range_ns(r, &low, &high))
+		return false;
+	for (uint32_t i = 0; i < r->cell_count; i += each)
+		height += 376 + 20 * legend_rows(r->cell_count - i < each ? r->cell_count - i : each);
+	svg_begin(out, WIDTH, height, "Distribution of latency");
+	for (uint32_t i = 0; i < r->cell_count; i += each)
+		top = distribution_panel(r, i, r->cell_count - i < each ? r->cell_count - i : each, &scale,
+					 low * scale.per_ns, high * scale.per_ns, top, out);
 	svg_end(out);
 	return true;
 }
@@ -244,7 +265,8 @@ bool chart_restarts(const struct result *r, FILE *out)
 	if (r->restart_count < 2)
 		return false;
 	svg_begin(out, WIDTH, 330, "Restarts in the order in which they ran, around their program's figure");
-	top = legend(r, out) + 34;
+	/* more cells than colours: what stands out is what is common to all */
+	top = (r->cell_count <= PANEL_CELLS + 1 ? legend(r, 0, r->cell_count, 20, out) : 0) + 34;
 	x = (struct axis){ .low = 0, .high = r->restart_count + 1, .from = 52, .to = WIDTH - 20 };
 	y = axis_make(reach > 0 ? -reach : -1, reach > 0 ? reach : 1, 5, 290, top);
 	snprintf(title, sizeof(title), "restart's %s less its %s's, %s", scale.of, scale.cell, scale.unit);

@@ -9,7 +9,7 @@
 
 /* Figures of quantities, of ratios, and of what grows along an axis. */
 
-enum { WIDTH = 860, LABEL = 330, RIGHT = 720 };
+enum { WIDTH = 860, LABEL = 364, RIGHT = 720 };
 
 static const char *const classes[CHART_COLORS] = { "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7" };
 
@@ -42,6 +42,21 @@ static struct axis value_axis(const struct ends *e, unsigned ticks, double from,
 	return axis_make(fmin(0, e->least), e->most, ticks, from, to);
 }
 
+/* "switches=1 insert sync": a value that is a number needs its axis to be understood, a word does not. */
+static const char *cell_label(const struct result *r, const struct cell_result *c, char *buf, size_t size_bytes)
+{
+	size_t n = 0;
+
+	for (uint32_t a = 0; a < r->axis_count && a < c->value_count && n < size_bytes; a++) {
+		bool number = c->values[a][0] >= '0' && c->values[a][0] <= '9';
+
+		if (c->values[a][0])
+			n += (size_t)snprintf(buf + n, size_bytes - n, "%s%s%s%s", n ? " " : "",
+					      number ? r->axes[a] : "", number ? "=" : "", c->values[a]);
+	}
+	return n ? buf : c->title;
+}
+
 /* --- rows: a dot with its interval each --- */
 
 struct dot_row {
@@ -56,17 +71,17 @@ static void draw_dot(const struct dot_row *d, const struct axis *x, double y, FI
 {
 	char label[128];
 
-	svg_text(out, LABEL - 12, y + 4, "end", "name", chart_label(d->label, 48, label));
+	svg_text(out, LABEL - 12, y + 4, "end", "name", chart_label(d->label, 52, label));
 	for (uint32_t i = 0; i < d->restart_count; i++)
 		if (isfinite(d->restarts[i]))
-			fprintf(out, "<circle class=\"ring %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>\n", d->class_name,
-				axis_at(x, d->restarts[i]), y);
+			fprintf(out, "<circle class=\"ring %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\"/>\n", d->class_name,
+				axis_at(x, d->restarts[i]), y + 6);
 	if (span_is(d->interval) && isfinite(d->interval->high))
 		fprintf(out, "<path class=\"whisker %s\" d=\"M%.1f %.1fH%.1f\"/>\n", d->class_name,
-			axis_at(x, d->interval->low), y, axis_at(x, d->interval->high));
+			axis_at(x, d->interval->low), y - 1, axis_at(x, d->interval->high));
 	if (isfinite(d->value))
-		fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>\n", d->class_name,
-			axis_at(x, d->value), y);
+		fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", d->class_name,
+			axis_at(x, d->value), y - 1);
 	svg_text(out, RIGHT + 14, y + 4, "start", "value", d->text);
 }
 
@@ -108,11 +123,11 @@ bool chart_quantity(const struct result *r, const struct name_value *of, FILE *o
 	svg_x_axis(out, &x, 14, bottom, of->value[0] ? of->value : NULL);
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		const struct quantity_result *q = cell_quantity(&r->cells[i], of->name, of->value);
-		char text[FORMAT_BYTES];
+		char text[FORMAT_BYTES], label[256];
 
 		if (!q)
 			continue;
-		draw_dot(&(struct dot_row){ .label = r->cells[i].title,
+		draw_dot(&(struct dot_row){ .label = cell_label(r, &r->cells[i], label, sizeof(label)),
 					    .text = format_quantity(q, text),
 					    .class_name = classes[chart_color_by_contrast(r, i)],
 					    .value = q->value,
@@ -228,8 +243,9 @@ static void sweep_ticks(const struct sweep_result *s, const struct axis *x, doub
 		}
 }
 
-static void sweep_line(const struct sweep_series *s, const char *class_name, const struct axis *x, const struct axis *y,
-		       FILE *out)
+/* `aside`: how far from its x a series stands, so that bars do not hide each other. */
+static void sweep_line(const struct sweep_series *s, const char *class_name, double aside, const struct axis *x,
+		       const struct axis *y, FILE *out)
 {
 	bool move = true;
 
@@ -237,7 +253,8 @@ static void sweep_line(const struct sweep_series *s, const char *class_name, con
 	for (uint32_t n = 0; n < s->point_count; n++) {
 		if (!isfinite(s->points[n].value))
 			continue;
-		fprintf(out, "%s%.1f %.1f", move ? "M" : "L", x_of(&s->points[n], x), axis_at(y, s->points[n].value));
+		fprintf(out, "%s%.1f %.1f", move ? "M" : "L", x_of(&s->points[n], x) + aside,
+			axis_at(y, s->points[n].value));
 		move = false;
 	}
 	fputs(move ? "M0 0\"/>\n" : "\"/>\n", out);
@@ -247,10 +264,10 @@ static void sweep_line(const struct sweep_series *s, const char *class_name, con
 		if (!isfinite(p->value))
 			continue;
 		if (span_is(&p->interval) && isfinite(p->interval.high))
-			fprintf(out, "<path class=\"whisker %s\" d=\"M%.1f %.1fV%.1f\"/>\n", class_name, x_of(p, x),
-				axis_at(y, p->interval.low), axis_at(y, p->interval.high));
-		fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", class_name, x_of(p, x),
-			axis_at(y, p->value));
+			fprintf(out, "<path class=\"median %s\" d=\"M%.1f %.1fV%.1f\"/>\n", class_name,
+				x_of(p, x) + aside, axis_at(y, p->interval.low), axis_at(y, p->interval.high));
+		fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", class_name,
+			x_of(p, x) + aside, axis_at(y, p->value));
 	}
 }
 
@@ -289,7 +306,7 @@ bool chart_sweep(const struct sweep_result *s, FILE *out)
 	top = sweep_legend(s, out) + 34;
 	bottom = 300 + 20.0 * rows;
 	if (chart_wants_log(ex.least, ex.most))
-		x = axis_make_log(has_zero(s) ? ex.least / 4 : ex.least, ex.most, 60, WIDTH - 40);
+		x = axis_make_log(has_zero(s) ? ex.least / 4 : ex.least, ex.most, 70, WIDTH - 40);
 	else
 		x = axis_make(0, ex.most, 6, 60, WIDTH - 40);
 	y = value_axis(&ey, 6, bottom, top);
@@ -299,7 +316,8 @@ bool chart_sweep(const struct sweep_result *s, FILE *out)
 	svg_y_axis(out, &y, 60, WIDTH - 40, title);
 	svg_text(out, (x.from + x.to) / 2, bottom + 36, "middle", "label", s->axis);
 	for (uint32_t k = 0; k < s->series_count; k++)
-		sweep_line(&s->series[k], classes[k % CHART_COLORS], &x, &y, out);
+		sweep_line(&s->series[k], classes[k % CHART_COLORS], 3.0 * k - 1.5 * (s->series_count - 1), &x, &y,
+			   out);
 	svg_end(out);
 	return true;
 }

@@ -17,6 +17,7 @@ figure_fn chain_data, chain_script, sweeps_data, sweeps_script, quantities_data,
  * quotes, in which gnuplot reads nothing but the doubled quote.
  */
 const char *gnuplot_color(const struct result *result, uint32_t cell);
+const char *gnuplot_series_color(uint32_t series);
 void gnuplot_quoted(FILE *out, const char *text);
 void gnuplot_comment(FILE *out, const char *text);
 void gnuplot_number(FILE *out, double value); /* with a space before it; NaN where it is not finite */

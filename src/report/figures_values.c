@@ -148,7 +148,11 @@ static double sweep_ticks(const struct sweep_result *s, FILE *out)
 
 	ends_of(s, true, &least, &most);
 	zero = chart_wants_log(least, most) ? least / 4 : 0;
-	fprintf(out, "%s x\nset xtics (", chart_wants_log(least, most) ? "set logscale" : "unset logscale");
+	if (chart_wants_log(least, most))
+		fprintf(out, "set logscale x\nset xrange [%.9g:%.9g]\nset xtics (",
+			zero * 0.9 < least ? zero * 0.9 : least, most * 1.1);
+	else
+		fprintf(out, "unset logscale x\nset xrange [0:%.9g]\nset xtics (", most * 1.03);
 	for (uint32_t k = 0; k < s->series_count; k++)
 		for (uint32_t n = 0; n < s->series[k].point_count; n++) {
 			const struct sweep_point *p = &s->series[k].points[n];
@@ -175,11 +179,11 @@ static void sweep_panel(const struct result *r, const struct sweep_result *s, ui
 	gnuplot_quoted(out, result_has_probes(r) ? "in-switch median, us" : s->quantity);
 	fputs("\nplot", out);
 	for (uint32_t k = 0; k < s->series_count; k++) {
+		/* a point of another kind where the colours begin again */
 		fprintf(out,
-			"%s \\\n 'sweeps.dat' index %" PRIu32
-			" using ($1>0?$1:%.9g):2:3:4 with yerrorlines pt 7 ps 0.7 lw 1.5 "
-			"lc %" PRIu32 " title ",
-			k ? "," : "", (*index)++, zero, k + 1);
+			"%s \\\n 'sweeps.dat' index %" PRIu32 " using ($1>0?$1:%.9g):2:3:4 with yerrorlines pt %" PRIu32
+			" ps 0.7 lw 1.5 lc rgb '%s' title ",
+			k ? "," : "", (*index)++, zero, 7 + 2 * (k / CHART_COLORS % 3), gnuplot_series_color(k));
 		gnuplot_quoted(out, s->series[k].name);
 	}
 	fputs("\nunset ylabel\n", out);
@@ -207,13 +211,17 @@ static void panels_as_pdf(FILE *out, const char *name, unsigned height)
 
 bool sweeps_script(const struct result *r, FILE *out)
 {
-	unsigned panels = 0, height;
+	unsigned panels = 0, height, keys = 1;
 
-	for (uint32_t i = 0; i < r->sweep_count; i++)
-		panels += is_drawn(r, &r->sweeps[i]);
-	height = 60 + (panels ? panels : 1) * 340;
+	for (uint32_t i = 0; i < r->sweep_count; i++) {
+		if (!is_drawn(r, &r->sweeps[i]))
+			continue;
+		panels++;
+		keys = r->sweeps[i].series_count > keys ? r->sweeps[i].series_count : keys;
+	}
+	height = 40 + (panels ? panels : 1) * (330 + 10 * keys);
 	gnuplot_preamble(out, "sweeps", "", "");
-	fputs("set key outside right top\n", out);
+	fputs("set key outside below center horizontal Left reverse\n", out);
 	gnuplot_svg(out, "sweeps", height);
 	sweep_panels(r, panels, out);
 	panels_as_pdf(out, "sweeps", height);

@@ -7,6 +7,11 @@
 static const char *const colors[CHART_COLORS + 1] = { "#0072b2", "#c44e00", "#00845f", "#b0447f", "#a87400",
 						      "#2f8fc4", "#6a4c93", "#6b5a2e", "#7b848c" };
 
+const char *gnuplot_series_color(uint32_t series)
+{
+	return colors[series % CHART_COLORS];
+}
+
 const char *gnuplot_color(const struct result *r, uint32_t cell)
 {
 	return colors[chart_color(r, cell)];

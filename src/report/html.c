@@ -100,10 +100,12 @@ static void head(const struct result *r, FILE *out)
 	fputs(".</p>\n", out);
 }
 
-/* Errors and warnings stand at the top; notes are folded away below them. */
+enum { WARNINGS_OPEN = 6 };
+
+/* Errors and warnings stand at the top; notes, and warnings that are many, are folded away below them. */
 static void problems(const struct result *r, FILE *out)
 {
-	uint32_t i = 0;
+	uint32_t i = 0, warnings = 0;
 
 	if (r->problem_count == 0)
 		return;
@@ -112,6 +114,9 @@ static void problems(const struct result *r, FILE *out)
 	for (; i < r->problem_count && strcmp(r->problems[i].severity, "note") != 0; i++) {
 		const struct problem *p = &r->problems[i];
 
+		warnings += p->severity[0] == 'w';
+		if (warnings == WARNINGS_OPEN + 1)
+			fputs("</ul>\n<details><summary>more warnings</summary>\n<ul class=\"problems\">\n", out);
 		fprintf(out, "<li class=\"%s\"><b>%s</b> ", p->severity[0] == 'e' ? "error" : "warning",
 			p->severity[0] == 'e' ? "error" : "warning");
 		html_text(out, p->about);
@@ -120,7 +125,7 @@ static void problems(const struct result *r, FILE *out)
 		fputs("</li>\n", out);
 	}
 	if (i > 0)
-		fputs("</ul>\n", out);
+		fputs(warnings > WARNINGS_OPEN ? "</ul>\n</details>\n" : "</ul>\n", out);
 	if (i == r->problem_count)
 		return;
 	fprintf(out, "<details%s><summary>%" PRIu32 " note%s</summary>\n<ul class=\"problems\">\n",
@@ -235,10 +240,12 @@ int html_write(const struct result *r, FILE *out, struct err *err)
 		html_quantities(r, out);
 		html_comparisons(r, out);
 		html_sweeps(r, out);
+		html_each_quantity(r, out);
 		html_value_restarts(r, out);
 	} else if (is_transit(r)) {
 		html_transit(r, out);
 		html_quantities(r, out);
+		html_each_quantity(r, out);
 	} else {
 		headline(r, out);
 		figures(r, out);
@@ -246,6 +253,7 @@ int html_write(const struct result *r, FILE *out, struct err *err)
 		html_restarts(r, out);
 		html_blocks(r, out);
 		html_quantities(r, out);
+		html_each_quantity(r, out);
 	}
 	html_notes(r, out);
 	fputs("<footer>Written by tare ", out);

@@ -21,7 +21,7 @@ static void headline(const struct result *r, FILE *out)
 	fputs("<h2>In-switch latency by cell</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>cell</th>"
 	      "<th>regime</th><th class=\"n\">p50, µs</th><th class=\"n\">order statistics</th>"
 	      "<th class=\"n\">bootstrap</th><th class=\"n\">p99</th>"
-	      "<th class=\"n\">carrier received/sent, Mbit/s</th><th class=\"n\">alignment, µs</th>"
+	      "<th class=\"n\">carrier, Mbit/s</th><th class=\"n\">alignment, µs</th>"
 	      "<th class=\"n\">restarts</th><th>ledger</th></tr></thead>\n<tbody>\n",
 	      out);
 	for (uint32_t i = 0; i < r->cell_count; i++) {
@@ -41,7 +41,8 @@ static void headline(const struct result *r, FILE *out)
 		fputs("</tr>\n", out);
 	}
 	fputs("</tbody></table></div>\n<p class=\"caption\">p4_out − p4_in by the switch’s own clock, over probes "
-	      "sent. Intervals are of the median over restarts. Alignment: how far the offset between the switch’s "
+	      "sent. Intervals are of the median over restarts. Carrier: received/sent. Alignment: how far the offset "
+	      "between the switch’s "
 	      "clock and the host’s is known.</p>\n",
 	      out);
 }

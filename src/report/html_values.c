@@ -132,19 +132,24 @@ static bool is_headline(const struct result *r, const char *quantity)
 	return result_has_probes(r);
 }
 
-static void each_quantity(const struct result *r, FILE *out)
+/* What the summary is about is drawn at once, the rest unfolds. */
+static bool is_drawn(const struct result *r, const struct name_value *q)
 {
+	return !result_has_probes(r) && is_headline(r, q->name);
+}
+
+void html_each_quantity(const struct result *r, FILE *out)
+{
+	if (r->quantity_count == 0)
+		return;
 	fputs("<h2>Each quantity</h2>\n", out);
 	for (uint32_t i = 0; i < r->quantity_count; i++) {
 		const struct name_value *q = &r->quantities[i];
-		bool drawn = is_headline(r, q->name) && !result_has_probes(r);
 
-		if (drawn)
-			quantity_figure(r, q, out);
 		fputs("<details><summary>", out);
 		unit_title(q, out);
 		fputs("</summary>\n", out);
-		if (!drawn)
+		if (!is_drawn(r, q))
 			quantity_figure(r, q, out);
 		quantity_table(r, q, out);
 		fputs("</details>\n", out);
@@ -156,7 +161,9 @@ void html_quantities(const struct result *r, FILE *out)
 	if (r->quantity_count == 0)
 		return;
 	headline(r, out);
-	each_quantity(r, out);
+	for (uint32_t i = 0; i < r->quantity_count; i++)
+		if (is_drawn(r, &r->quantities[i]))
+			quantity_figure(r, &r->quantities[i], out);
 }
 
 /* --- comparisons --- */

@@ -37,6 +37,8 @@ struct axis axis_make_log(double low, double high, double from, double to)
 
 double axis_at(const struct axis *a, double value)
 {
+	if (a->log && !(value > 0)) /* beyond the end, where a clip hides it */
+		return a->from - (a->to - a->from);
 	if (a->log)
 		return a->from + log(value / a->low) / log(a->high / a->low) * (a->to - a->from);
 	return a->from + (value - a->low) / (a->high - a->low) * (a->to - a->from);
@@ -70,6 +72,14 @@ static unsigned log_ticks(const struct axis *a, double *ret)
 	double decades = log10(a->high / a->low);
 	unsigned n = 0;
 
+	if (decades < 0.6) { /* no decade in sight: even steps */
+		struct axis even = axis_make(a->low, a->high, 5, 0, 1);
+
+		for (double value = even.low; value <= a->high && n < TICKS_MOST; value += even.step)
+			if (value >= a->low)
+				ret[n++] = value;
+		return n;
+	}
 	for (double e = floor(log10(a->low)); pow(10, e) <= a->high; e += decades > 10 ? ceil(decades / 10) : 1)
 		for (unsigned m = 0; m < (decades > 3 ? 1 : 3); m++) {
 			double value = mantissas[m] * pow(10, e);
@@ -103,7 +113,7 @@ static void tick_text(const struct axis *a, double value, char *buf)
 	int decimals = a->step >= 1 ? 0 : (int)ceil(-log10(a->step) - 1e-9);
 
 	if (a->log) {
-		snprintf(buf, FORMAT_BYTES, "%.3g", value);
+		snprintf(buf, FORMAT_BYTES, value >= 1000 && value < 1e7 ? "%.0f" : "%.3g", value);
 		return;
 	}
 	format_number(fabs(value) < a->step / 2 ? 0 : value, decimals, buf);

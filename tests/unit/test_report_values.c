@@ -12,8 +12,12 @@
 #include <cmocka.h>
 
 #include "report/compare.h"
+#include "report/csv.h"
+#include "report/figures.h"
+#include "report/html.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "page_check.h"
 #include "synthetic_values.h"
 
 /* Results of measures whose runs yield numbers: known values in, figures, comparisons and exponents out. */
@@ -356,6 +360,80 @@ static void results_are_compared_quantity_by_quantity(void **state)
 	result_destroy(now);
 }
 
+static char *page_of(const struct result *r)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *f = open_memstream(&text, &length);
+
+	assert_int_equal(html_write(r, f, NULL), 0);
+	fclose(f);
+	return text;
+}
+
+static void the_page_is_well_formed_and_shows_everything(void **state)
+{
+	struct synthetic_values s = control();
+	struct result *r;
+	char *page;
+
+	(void)state;
+	s.values[3][1] = "<a&b>"; /* what a plan may call a mode */
+	r = result_of(&s);
+	page = page_of(r);
+	if (ill_formed(page))
+		fail_msg("ill-formed at: %.200s", ill_formed(page));
+	assert_non_null(strstr(page, "batch_wall, ms"));
+	assert_non_null(strstr(page, "sync over &lt;a&amp;b&gt;: intervals apart in 6 of 6"));
+	assert_non_null(strstr(page, "batch_wall along entries"));
+	assert_null(strstr(page, "Not drawn"));
+	assert_true(!strstr(page, ">nan") && !strstr(page, "\"nan") && !strstr(page, " nan") && !strstr(page, "Mnan"));
+	assert_null(strstr(page, "Net latency"));
+	free(page);
+	result_destroy(r);
+}
+
+static void csv_and_figures_are_written(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned lines;
+	} files[] = { { "quantities.csv", 1 + 24 * 4 },
+		      { "quantity_restarts.csv", 1 + 24 * 4 * 6 },
+		      { "ratios.csv", 1 + 12 * 4 } };
+	char dir[] = "/tmp/tare-values-XXXXXX", path[160];
+	struct synthetic_values s = control();
+	struct result *r = result_of(&s);
+	struct figures_outcome outcome;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(csv_write(r, dir, NULL), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		unsigned lines = 0;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i].name);
+		f = fopen(path, "r");
+		assert_non_null(f);
+		for (int c; (c = fgetc(f)) != EOF;)
+			lines += c == '\n';
+		fclose(f);
+		assert_int_equal(lines, files[i].lines);
+	}
+	if (access("/usr/bin/gnuplot", X_OK) == 0) {
+		assert_int_equal(figures_write(r, dir, NULL, &outcome, NULL), 0);
+		assert_int_equal(outcome.count, 2);
+		for (unsigned i = 0; i < outcome.count; i++)
+			if (!outcome.figure[i].drawn)
+				fail_msg("%s: %s", outcome.figure[i].name, outcome.figure[i].reason);
+	} else {
+		print_message("SKIP: no gnuplot here: figures are not drawn\n");
+	}
+	remove_tree(dir);
+	result_destroy(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +443,8 @@ int main(void)
 		cmocka_unit_test(invalid_runs_failed_and_few_restarts_are_said),
 		cmocka_unit_test(json_comes_back_whole),
 		cmocka_unit_test(results_are_compared_quantity_by_quantity),
+		cmocka_unit_test(the_page_is_well_formed_and_shows_everything),
+		cmocka_unit_test(csv_and_figures_are_written),
 		cmocka_unit_test(the_terminal_has_a_row_a_cell_within_its_width),
 	};
 
