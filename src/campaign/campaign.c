@@ -8,6 +8,8 @@
 
 #include "base/rng.h"
 #include "campaign/effective.h"
+#include "campaign/watch.h"
+#include "probe/transit_places.h"
 
 struct campaign {
 	const struct plan *plan;
@@ -16,6 +18,8 @@ struct campaign {
 	const struct measure_ops *ops;
 	const atomic_bool *interrupted;
 	struct measuring *measuring;
+	struct watch watch;
+	int32_t watch_cpu; /* -1: any */
 	struct campaign_counts counts;
 	uint32_t left;     /* turns still to run in this call */
 	uint32_t ran;      /* turns that ran in this call */
@@ -86,6 +90,44 @@ static void report_step(const struct campaign *c, enum campaign_step step, const
 
 /* --- one restart --- */
 
+/* What is sampled beside runs is sampled where the carrier and the sender are, not where switches are. */
+static void choose_watch_cpu(struct campaign *c)
+{
+	struct transit_places places;
+
+	c->watch_cpu = transit_places_choose(&places, NULL) == 0 ? places.carrier : -1;
+}
+
+/* A run with the sampler beside it. What went wrong with the run says more than what then went wrong with the sampler. */
+static int do_run(struct campaign *c, uint32_t run, const char **ret_invalid, struct err *err)
+{
+	struct err watch_err = { 0 };
+	int r, w;
+
+	if (!c->ops->watched || c->plan->resources_ns == 0)
+		return c->ops->run(c->measuring, run, ret_invalid, err);
+	c->watch.what = (struct watched){ 0 };
+	c->ops->watched(c->measuring, &c->watch.what);
+	w = watch_begin(&c->watch, c->plan->resources_ns, c->watch_cpu, &watch_err);
+	r = c->ops->run(c->measuring, run, ret_invalid, err);
+	if (w == 0)
+		w = watch_end(&c->watch, &watch_err);
+	if (r < 0 || w == 0)
+		return r;
+	if (err)
+		*err = watch_err;
+	return w;
+}
+
+static int put_run(struct campaign *c, struct err *err)
+{
+	int r = c->ops->put(c->measuring, c->store, err);
+
+	if (r == 0 && c->ops->watched && c->plan->resources_ns > 0)
+		r = watch_put(&c->watch, false, c->store, err);
+	return r;
+}
+
 static int do_runs(struct campaign *c, const struct turn *turn, struct err *err)
 {
 	int r = 0;
@@ -95,10 +137,10 @@ static int do_runs(struct campaign *c, const struct turn *turn, struct err *err)
 
 		if (is_interrupted(c))
 			return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
-		r = c->ops->run(c->measuring, run, &invalid, err);
+		r = do_run(c, run, &invalid, err);
 		if (r < 0)
 			break;
-		r = c->ops->put(c->measuring, c->store, err);
+		r = put_run(c, err);
 		c->store_failed = r < 0;
 		if (r == 0)
 			report_step(c, CAMPAIGN_RUN_ENDS, turn, run + 1, invalid);
@@ -268,6 +310,7 @@ int campaign_run(const struct plan *plan, struct store *store, const struct camp
 	int r = 0;
 
 	count_what_is_there(&c);
+	choose_watch_cpu(&c);
 	if (!c.ops) {
 		r = cannot_run(plan, &why);
 	} else if (c.left > 0) {
@@ -276,6 +319,7 @@ int campaign_run(const struct plan *plan, struct store *store, const struct camp
 		if (r == 0)
 			r = do_turns(&c, &why);
 		put_end(&c, r, &why);
+		watch_release(&c.watch);
 		c.ops->end(c.measuring);
 	}
 	if (r == 0)

@@ -17,6 +17,7 @@ struct measuring {
 	/* of the restart that is open */
 	struct arena arena; /* the cell's settings, the program */
 	struct target *target;
+	uint32_t switches;
 	struct control *control;
 	struct run_record record;
 };
@@ -68,6 +69,7 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	if (plan_cell_setup(m->plan, &m->plan->cells[turn->cell], &m->arena, &cell) < 0)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
 	control_config_from(&config, &cell.probes);
+	m->switches = config.switches;
 	setup.settings = &cell.target;
 	setup.program = cell.program;
 	r = m->plan->target->open_agents(&setup, config.switches, &m->target, err);
@@ -119,6 +121,18 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 	return r;
 }
 
+/* Those that are processes of ours. */
+static void watched(struct measuring *m, struct watched *ret)
+{
+	for (uint32_t i = 0; m->target && i < m->switches; i++) {
+		struct target_agent agent = { 0 };
+
+		m->target->ops->agent(m->target, i, &agent);
+		if (agent.pid)
+			watched_add(ret, agent.pid, agent.netns);
+	}
+}
+
 static const char *facts(struct measuring *m)
 {
 	return m->target && m->target->ops->describe ? m->target->ops->describe(m->target) : NULL;
@@ -149,6 +163,7 @@ const struct measure_ops measure_control = {
 	.open = open_restart,
 	.run = run,
 	.put = put,
+	.watched = watched,
 	.facts = facts,
 	.close = close_restart,
 	.end = end,

@@ -114,6 +114,12 @@ int line_outcome(const struct line_bed *bed, int r, struct err *err)
 	return alive;
 }
 
+void line_watched(const struct line_bed *bed, struct watched *ret)
+{
+	if (bed->target)
+		watched_line(bed->line.line, ret);
+}
+
 const char *line_facts(const struct line_bed *bed)
 {
 	return bed->target && bed->plan->target->describe ? bed->plan->target->describe(bed->target) : NULL;

@@ -3,6 +3,7 @@
 #define TARE_CAMPAIGN_LINE_H
 
 #include "campaign/measure.h"
+#include "campaign/watch.h"
 #include "probe/differential_stream.h"
 #include "probe/transit_places.h"
 #include "target/target.h"
@@ -43,6 +44,9 @@ int line_wait(const struct line_bed *bed, int64_t ns, struct err *err);
  * whatever else went wrong, and so does one that does not answer while nothing comes through: that is the error then.
  */
 int line_outcome(const struct line_bed *bed, int r, struct err *err);
+
+/* measure_ops.watched: its switches and hosts. */
+void line_watched(const struct line_bed *bed, struct watched *ret);
 
 /* measure_ops.facts. */
 const char *line_facts(const struct line_bed *bed);

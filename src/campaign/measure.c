@@ -7,7 +7,7 @@ static const struct measure_ops *const all[] = {
 	&measure_differential,
 	&measure_transit,
 	&measure_control,
-	&measure_calibrate,
+	&measure_resources,
 };
 
 const struct measure_ops *measure_find_ops(enum measure measure)

@@ -19,6 +19,7 @@
  * `interrupted` was raised) abandons it. An error of begin or put ends the campaign.
  */
 struct measuring;
+struct watched; /* watch.h */
 
 struct differential_faults;
 
@@ -42,6 +43,8 @@ struct measure_ops {
 	int (*run)(struct measuring *m, uint32_t run, const char **ret_invalid, struct err *err);
 	/* The run just measured, into the restart that is open in the store. */
 	int (*put)(struct measuring *m, struct store *store, struct err *err);
+	/* What the restart that is open has for the sampler beside its runs; NULL: nothing. */
+	void (*watched)(struct measuring *m, struct watched *ret);
 	/* What the target says of itself (JSON text), until close; NULL: nothing. */
 	const char *(*facts)(struct measuring *m);
 	/* Undo open; after a failed open too. */
@@ -50,7 +53,8 @@ struct measure_ops {
 	void (*end)(struct measuring *m);
 };
 
-extern const struct measure_ops measure_calibrate, measure_control;
+extern const struct measure_ops measure_control;
+extern const struct measure_ops measure_resources;
 extern const struct measure_ops measure_differential, measure_transit;
 
 /* NULL: this build cannot run that measure. */

@@ -76,6 +76,11 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 	return store_put_transit_run(store, &m->record, &m->conditions, m->rows, (uint32_t)m->record.ledger.sent, err);
 }
 
+static void watched(struct measuring *m, struct watched *ret)
+{
+	line_watched(&m->bed, ret);
+}
+
 static const char *facts(struct measuring *m)
 {
 	return line_facts(&m->bed);
@@ -105,6 +110,7 @@ const struct measure_ops measure_transit = {
 	.open = open_restart,
 	.run = run,
 	.put = put,
+	.watched = watched,
 	.facts = facts,
 	.close = close_restart,
 	.end = end,

@@ -8,34 +8,35 @@
 
 #include "stats/sort.h"
 
-#define COLUMN(name, unit, member)                                                                                     \
+#define COLUMN(name, unit, beside, member)                                                                             \
 	{                                                                                                              \
-		name, unit, offsetof(struct usage, member)                                                             \
+		name, unit, beside, offsetof(struct usage, member)                                                     \
 	}
 
+/* The first two are what a summary speaks of. */
 const struct usage_column usage_columns[] = {
-	COLUMN("switch_cpu", "%", cpu_pct),
-	COLUMN("switch_cpu_each", "%", cpu_each_pct),
-	COLUMN("switch_cpu_most", "%", cpu_most_pct),
-	COLUMN("switch_wait", "%", wait_pct),
-	COLUMN("switch_slices", "/s", slices_per_s),
-	COLUMN("switch_voluntary", "/s", voluntary_per_s),
-	COLUMN("switch_involuntary", "/s", involuntary_per_s),
-	COLUMN("switch_minor_faults", "/s", minor_faults_per_s),
-	COLUMN("switch_major_faults", "/s", major_faults_per_s),
-	COLUMN("switch_rss", "MB", rss_mb),
-	COLUMN("switch_rss_each", "MB", rss_each_mb),
-	COLUMN("switch_pss", "MB", pss_mb),
-	COLUMN("switch_pss_each", "MB", pss_each_mb),
-	COLUMN("machine_cpu", "%", machine_busy_pct),
-	COLUMN("machine_steal", "%", machine_steal_pct),
-	COLUMN("pressure_cpu", "%", pressure_cpu_pct),
-	COLUMN("pressure_memory", "%", pressure_memory_pct),
-	COLUMN("pressure_io", "%", pressure_io_pct),
-	COLUMN("sampler_core", "%", sampler_core_pct),
-	COLUMN("sampler_late", "ms", sampler_late_ms),
-	COLUMN("sampler_missed", "samples", missed),
-	{ NULL, NULL, 0 },
+	COLUMN("switch_cpu", "%", true, cpu_pct),
+	COLUMN("switch_rss", "MB", true, rss_mb),
+	COLUMN("switch_cpu_each", "%", false, cpu_each_pct),
+	COLUMN("switch_cpu_most", "%", false, cpu_most_pct),
+	COLUMN("switch_rss_each", "MB", false, rss_each_mb),
+	COLUMN("switch_pss", "MB", false, pss_mb),
+	COLUMN("switch_pss_each", "MB", false, pss_each_mb),
+	COLUMN("switch_wait", "%", true, wait_pct),
+	COLUMN("switch_slices", "/s", false, slices_per_s),
+	COLUMN("switch_voluntary", "/s", false, voluntary_per_s),
+	COLUMN("switch_involuntary", "/s", false, involuntary_per_s),
+	COLUMN("switch_minor_faults", "/s", false, minor_faults_per_s),
+	COLUMN("switch_major_faults", "/s", false, major_faults_per_s),
+	COLUMN("machine_cpu", "%", true, machine_busy_pct),
+	COLUMN("machine_steal", "%", true, machine_steal_pct),
+	COLUMN("pressure_cpu", "%", true, pressure_cpu_pct),
+	COLUMN("pressure_memory", "%", false, pressure_memory_pct),
+	COLUMN("pressure_io", "%", false, pressure_io_pct),
+	COLUMN("sampler_core", "%", true, sampler_core_pct),
+	COLUMN("sampler_late", "ms", false, sampler_late_ms),
+	COLUMN("sampler_missed", "samples", false, missed),
+	{ NULL },
 };
 
 /* First and last row of a subject; false where there are not two. */

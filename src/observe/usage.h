@@ -36,6 +36,7 @@ int usage_of(const struct sampler_log *log, struct usage *ret);
 /* The doubles of it by name and unit, as tables and files call them. Ends with a NULL name. */
 struct usage_column {
 	const char *name, *unit;
+	bool beside; /* kept beside other measures too, which have figures of their own */
 	size_t offset;
 };
 extern const struct usage_column usage_columns[];

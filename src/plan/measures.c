@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "plan/plan_private.h"
-#include "probe/calibrate_settings.h"
 #include "probe/control.h"
 #include "probe/differential_settings.h"
 #include "probe/differential_stream.h"
+#include "probe/resources_settings.h"
 #include "probe/transit_settings.h"
 
 const struct measure_kind measure_kinds[MEASURES] = {
@@ -26,12 +26,12 @@ const struct measure_kind measure_kinds[MEASURES] = {
 			      .fits = control_fits,
 			      .outline = control_outline },
 	[MEASURE_TELEMETRY] = { .name = "telemetry" },
-	[MEASURE_RESOURCES] = { .name = "resources" },
-	[MEASURE_CALIBRATE] = { .name = "calibrate",
+	[MEASURE_RESOURCES] = { .name = "resources",
 				.on_line = true,
-				.probes = calibrate_settings,
-				.check = calibrate_settings_check,
-				.outline = calibrate_outline },
+				.probes = resources_settings,
+				.check = resources_settings_check,
+				.outline = resources_outline },
+	[MEASURE_CALIBRATE] = { .name = "calibrate" },
 };
 
 const char *measure_name(enum measure measure)

@@ -37,10 +37,16 @@ const struct setting plan_settings[] = {
 	  .fallback = "0",
 	  .most = 86400000000000,
 	  .help = "before the first run of a restart" },
+	{ .name = "resources",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_TIME,
+	  .fallback = "100ms",
+	  .most = 60000000000,
+	  .help = "how often what the switches use is sampled beside a run, where they are on this host; 0: never" },
 	{ .name = NULL },
 };
 
-static const char *const top_keys[] = { "name",   "measure", "seed",  "restarts", "runs",   "warmup",
+static const char *const top_keys[] = { "name",   "measure", "seed",  "restarts", "runs",   "warmup", "resources",
 					"target", "matrix",  "extra", "tare",     "probes", NULL };
 
 const char *scalar_text(struct draft *d, const struct node *node, const char *what)
@@ -97,6 +103,17 @@ static void general_take(struct draft *d)
 	plan->restarts = (uint32_t)settings_number(&plan->general, "restarts");
 	plan->runs = (uint32_t)settings_number(&plan->general, "runs");
 	plan->warmup_ns = settings_number(&plan->general, "warmup");
+	plan->resources_ns = settings_number(&plan->general, "resources");
+}
+
+static void resources_check(struct draft *d)
+{
+	const int64_t least_ns = 1000000;
+
+	if (d->plan->resources_ns > 0 && d->plan->resources_ns < least_ns)
+		PROBLEM(d, tree_get(d->root, "resources"),
+			"resources: %s is too often; expected 0 (never), or 1ms and more",
+			settings_text(&d->plan->general, "resources"));
 }
 
 static void name_check(struct draft *d)
@@ -301,8 +318,7 @@ static void keys_check(struct draft *d)
 		else
 			PROBLEM(d, n->key,
 				"unknown key '%s'; expected one of: name, measure, seed, restarts, runs, warmup, "
-				"target, "
-				"matrix, extra, tare, probes",
+				"resources, target, matrix, extra, tare, probes",
 				key);
 	}
 }
@@ -312,6 +328,7 @@ static int draft_read(struct draft *d)
 	if (settings_init(&d->plan->general, plan_settings, &d->plan->arena) < 0)
 		return -ENOMEM;
 	general_take(d);
+	resources_check(d);
 	name_check(d);
 	measure_take(d);
 	if (target_take(d) < 0 || probes_take(d) < 0)

@@ -64,6 +64,7 @@ struct plan {
 	uint32_t restarts; /* per cell, one in each block; a tare has two: before (2 * block) and after the others */
 	uint32_t runs;     /* per restart */
 	int64_t warmup_ns;
+	int64_t resources_ns; /* how often what switches use is sampled beside a run; 0: never */
 
 	struct settings general;  /* table: plan_settings; the numbers above are taken from it */
 	const char *tare_program; /* NULL: the measure knows no tare */
@@ -80,7 +81,7 @@ struct plan {
 	int64_t expected_ns; /* of sending and warming up in the whole campaign; starting targets comes to it */
 };
 
-/* The keys of a plan that are plain values: name, measure, seed, restarts, runs, warmup. */
+/* The keys of a plan that are plain values: name, measure, seed, restarts, runs, warmup, resources. */
 extern const struct setting plan_settings[];
 
 /* One thing wrong with a plan. Lines and columns from 1; 0: the plan as a whole. */

@@ -20,7 +20,7 @@ static const struct measure_view views[MEASURES] = {
 			      .sweep_least = 2 },
 	[MEASURE_RESOURCES] = { .heading = "Resources by cell",
 				.contrasts = { { .axis = "program" } },
-				.sweeps = { "switches", "carrier" },
+				.sweeps = { "hops", "carrier" },
 				.exponents = true,
 				.headlines = 2,
 				.sweep_least = 2 },

@@ -6,6 +6,7 @@
 
 #include "probe/run.h"
 #include "probe/transit.h"
+#include "store/resource.h"
 
 #define FIELD(column, type, member)                                                                                    \
 	{                                                                                                              \
@@ -171,7 +172,7 @@ const struct schema_part schema_parts[] = {
 	{ 2, transit_sql },
 	{ 3, value_sql },
 	{ 3, schema_control_sql },
-	{ 3, schema_trial_sql },
+	{ 3, schema_resource_sql },
 	{ 0, NULL },
 };
 

@@ -29,9 +29,6 @@ extern const struct run_column run_columns[]; /* ends with a NULL name */
 /* The same for struct transit_conditions and table run_transit, after run. */
 extern const struct run_column transit_columns[];
 
-/* trial.c: tables of calibrate plans. */
-const char *schema_trial_sql(struct arena *arena);
-
 /*
  * What came after schema 1, in the order in which it came: a line a part in schema.c. A new
  * database gets every part; one of an older schema the parts that are newer than it, when it is

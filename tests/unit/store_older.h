@@ -4,8 +4,9 @@
 
 /* What each schema added, taken away again: makes a new store one of the schema before. A part of the store is a line here. */
 #define STORE_WITHOUT_3                                                                                                \
+	"DROP TABLE resource_subject; DROP TABLE resource_process; DROP TABLE resource_thread;"                        \
+	"DROP TABLE resource_interface; DROP TABLE resource_machine; DROP TABLE transit_part;"                         \
 	"DROP TABLE value;"                                                                                            \
-	"DROP VIEW trial_loss; DROP TABLE trial; DROP TABLE search;"                                                   \
 	"DROP VIEW operation_us; DROP TABLE operation; DROP TABLE run_control;"                                        \
 	"PRAGMA user_version=2;"
 

@@ -116,9 +116,8 @@ static void keys(void **state)
 	static const struct bad cases[] = {
 		{ GOOD_MATRIX "sed: 1\n", 5, 1, "unknown key 'sed'; did you mean 'seed'?" },
 		{ GOOD_MATRIX "whatever: 1\n", 5, 1,
-		  "unknown key 'whatever'; expected one of: name, measure, seed, restarts, runs, warmup, target, "
-		  "matrix, "
-		  "extra, tare, probes" },
+		  "unknown key 'whatever'; expected one of: name, measure, seed, restarts, runs, warmup, resources, "
+		  "target, matrix, extra, tare, probes" },
 		{ GOOD_MATRIX "rate: 5pps\n", 5, 1,
 		  "unknown key 'rate'; it is a setting of probes: probes: { rate: ... }" },
 		{ GOOD_MATRIX "shell: 5us\n", 5, 1,
@@ -297,13 +296,13 @@ static void heads(void **state)
 		  "name: '../x' is not a name; expected up to 64 letters, digits, '-', '_' or '.', a letter or digit "
 		  "first" },
 		{ "name: t\ntarget: { kind: fake }\n" GOOD_MATRIX, 1, 1,
-		  "measure is missing; expected one of: transit, differential, control, calibrate" },
+		  "measure is missing; expected one of: transit, differential, control, resources" },
 		{ "name: t\nmeasure: transit\ntarget: { kind: fake }\n" GOOD_MATRIX, 3, 9,
 		  "target fake cannot be measured by transit; targets that can: none in this build" },
 		{ "name: t\nmeasure: telemetry\ntarget: { kind: fake }\n" GOOD_MATRIX, 2, 10,
-		  "measure 'telemetry' is not in this build yet; measures: transit, differential, control, calibrate" },
+		  "measure 'telemetry' is not in this build yet; measures: transit, differential, control, resources" },
 		{ "name: t\nmeasure: latency\ntarget: { kind: fake }\n" GOOD_MATRIX, 2, 10,
-		  "unknown measure 'latency'; measures: transit, differential, control, calibrate" },
+		  "unknown measure 'latency'; measures: transit, differential, control, resources" },
 		{ "name: t\nmeasure: diferential\ntarget: { kind: fake }\n" GOOD_MATRIX, 2, 10,
 		  "unknown measure 'diferential'; did you mean 'differential'?" },
 		{ "name: t\nmeasure: differential\n" GOOD_MATRIX, 1, 1,
