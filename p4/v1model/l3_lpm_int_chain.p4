@@ -2,12 +2,15 @@
 /* l3_lpm, and a stack of up to 8 hops of telemetry behind the instrument header, newest first. */
 #include "tare.p4h"
 
+const bit<8> MOST_HOPS = 8;
+
 header hop_count_h {
     bit<8> hops;
 }
 
 struct chain_metadata {
     bit<8> left;
+    bit<8> switch_id;
 }
 
 struct headers {
@@ -79,20 +82,27 @@ control IngressPipe(inout headers hdr, inout chain_metadata meta, inout standard
 }
 
 control EgressPipe(inout headers hdr, inout chain_metadata meta, inout standard_metadata_t standard) {
-    register<bit<8>>(1) switch_id;
-
+    /* Which switch this is: a table without keys, because not every switch writes registers for its controller. */
+    action set_id(bit<8> id) {
+        meta.switch_id = id;
+    }
+    table identity {
+        actions = { set_id; }
+        default_action = set_id(0);
+    }
     apply {
         if (hdr.instrument.isValid()) {
+            identity.apply();
             hdr.instrument.egress_us = standard.egress_global_timestamp;
-            bit<8> id;
-
-            switch_id.read(id, 0);
-            hdr.hops.push_front(1);
-            hdr.hops[0].setValid();
-            hdr.hops[0].switch_id = id;
-            hdr.hops[0].ingress_us = standard.ingress_global_timestamp;
-            hdr.hops[0].egress_us = standard.egress_global_timestamp;
-            hdr.hop_count.hops = hdr.hop_count.hops + 1;
+            /* a full stack goes on as it is */
+            if (hdr.hop_count.hops < MOST_HOPS) {
+                hdr.hops.push_front(1);
+                hdr.hops[0].setValid();
+                hdr.hops[0].switch_id = meta.switch_id;
+                hdr.hops[0].ingress_us = standard.ingress_global_timestamp;
+                hdr.hops[0].egress_us = standard.egress_global_timestamp;
+                hdr.hop_count.hops = hdr.hop_count.hops + 1;
+            }
         }
     }
 }

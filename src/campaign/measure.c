@@ -6,6 +6,7 @@
 static const struct measure_ops *const all[] = {
 	&measure_differential,
 	&measure_transit,
+	&measure_telemetry,
 	&measure_control,
 	&measure_resources,
 };

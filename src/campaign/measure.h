@@ -53,6 +53,7 @@ struct measure_ops {
 	void (*end)(struct measuring *m);
 };
 
+extern const struct measure_ops measure_telemetry;
 extern const struct measure_ops measure_control;
 extern const struct measure_ops measure_resources;
 extern const struct measure_ops measure_differential, measure_transit;

@@ -258,7 +258,7 @@ static int parse_entry(struct parser *p, struct word *table_word, struct p4rt_up
 	return rc < 0 ? rc : p4rt_entry_check(e, u->op, p->err);
 }
 
-/* --- register=, multicast= --- */
+/* --- register=, multicast=, clone= --- */
 
 static int parse_register(struct parser *p, struct word *name, struct p4rt_update *u)
 {
@@ -311,16 +311,17 @@ static int parse_ports(struct parser *p, char *text, struct p4rt_update *u)
 	return 0;
 }
 
-static int parse_multicast(struct parser *p, struct p4rt_update *u)
+/* `name`: multicast or clone. */
+static int parse_replicas(struct parser *p, const char *name, struct p4rt_update *u)
 {
 	int64_t group = 0;
 	struct word *ports;
 	bool op_given;
 	int rc = parse_op(p, u, &op_given);
 
-	u->kind = P4RT_UPDATE_MULTICAST;
+	u->kind = strcmp(name, "clone") == 0 ? P4RT_UPDATE_CLONE : P4RT_UPDATE_MULTICAST;
 	if (rc == 0)
-		rc = number_word(p, "multicast", 1, UINT32_MAX, &group);
+		rc = number_word(p, name, 1, UINT32_MAX, &group);
 	if (rc < 0)
 		return rc;
 	u->group = (uint32_t)group;
@@ -333,7 +334,8 @@ static int parse_multicast(struct parser *p, struct p4rt_update *u)
 	}
 	if (rc == 0 && u->ports_count == 0 && u->op != P4RT_DELETE)
 		rc = err_set(p->err, ERR_USAGE, EINVAL, "needs ports=, as in ports=1,2,3");
-	return rc < 0 ? rc : check_used(p, "to a multicast group");
+	return rc < 0 ? rc
+		      : check_used(p, u->kind == P4RT_UPDATE_CLONE ? "to a clone session" : "to a multicast group");
 }
 
 /* --- the file --- */
@@ -351,9 +353,11 @@ static int parse_line(struct parser *p, char *line, unsigned number)
 	else if ((w = find(p, "register")))
 		rc = parse_register(p, w, &u);
 	else if (find(p, "multicast"))
-		rc = parse_multicast(p, &u);
+		rc = parse_replicas(p, "multicast", &u);
+	else if (find(p, "clone"))
+		rc = parse_replicas(p, "clone", &u);
 	else
-		rc = err_set(p->err, ERR_USAGE, EINVAL, "expected table=, register= or multicast=, not '%.64s'",
+		rc = err_set(p->err, ERR_USAGE, EINVAL, "expected table=, register=, multicast= or clone=, not '%.64s'",
 			     p->words.items[0].name);
 	if (rc == 0 && vec_push(&p->updates, u) < 0)
 		rc = no_memory(p);
@@ -451,6 +455,9 @@ int p4rt_entries_encode(const struct p4rt_entries *entries, struct p4rt_updates 
 			break;
 		case P4RT_UPDATE_MULTICAST:
 			rc = p4rt_updates_add_multicast(updates, u->op, u->group, u->ports, u->ports_count);
+			break;
+		case P4RT_UPDATE_CLONE:
+			rc = p4rt_updates_add_clone(updates, u->op, u->group, u->ports, u->ports_count);
 			break;
 		}
 	}

@@ -16,12 +16,13 @@
  *	op=delete table=routes destination=10.0.0.0/24
  *	register=switch_id index=0 value=7
  *	multicast=1 ports=1,2,3
+ *	clone=100 ports=2
  *
  * Keys stand before action=, parameters after it; both go by full name or any suffix at a dot that is unique. Numbers
  * are decimal, 0x, dotted IPv4, IPv6 or MAC with colons. lpm takes value/length, ternary value&&&mask or value/length,
  * range low..high; `*` is "do not care". Exact and lpm keys must be there, the others may be left out.
  */
-enum p4rt_update_kind { P4RT_UPDATE_ENTRY, P4RT_UPDATE_REGISTER, P4RT_UPDATE_MULTICAST };
+enum p4rt_update_kind { P4RT_UPDATE_ENTRY, P4RT_UPDATE_REGISTER, P4RT_UPDATE_MULTICAST, P4RT_UPDATE_CLONE };
 
 struct p4rt_update {
 	enum p4rt_update_kind kind;
@@ -31,7 +32,7 @@ struct p4rt_update {
 	const struct p4info_object *reg;
 	int64_t index;
 	struct p4rt_bytes value;
-	uint32_t group;
+	uint32_t group; /* or clone session */
 	const uint32_t *ports;
 	size_t ports_count;
 };

@@ -290,8 +290,9 @@ int p4rt_updates_add_register(struct p4rt_updates *updates, const struct p4info_
 	return updates_finish(updates, P4RT_MODIFY, at, end, TAG(11, WIRE_BYTES));
 }
 
-int p4rt_updates_add_multicast(struct p4rt_updates *updates, enum p4rt_op op, uint32_t group, const uint32_t *ports,
-			       size_t ports_count)
+/* MulticastGroupEntry (1) and CloneSessionEntry (2) of a PacketReplicationEngineEntry begin alike: id, then replicas. */
+static int add_replicas(struct p4rt_updates *updates, enum p4rt_op op, uint32_t kind, uint32_t id,
+			const uint32_t *ports, size_t ports_count)
 {
 	size_t bound = 96 + ports_count * 32;
 	uint8_t *end, *at;
@@ -309,9 +310,21 @@ int p4rt_updates_add_multicast(struct p4rt_updates *updates, enum p4rt_op op, ui
 		*--at = TAG(1, WIRE_VARINT);
 		at = back_length(at, part, TAG(2, WIRE_BYTES));
 	}
-	at = back_number(at, TAG(1, WIRE_VARINT), group);
-	at = back_length(at, end, TAG(1, WIRE_BYTES));
+	at = back_number(at, TAG(1, WIRE_VARINT), id);
+	at = back_length(at, end, (uint8_t)TAG(kind, WIRE_BYTES));
 	return updates_finish(updates, op, at, end, TAG(9, WIRE_BYTES));
+}
+
+int p4rt_updates_add_multicast(struct p4rt_updates *updates, enum p4rt_op op, uint32_t group, const uint32_t *ports,
+			       size_t ports_count)
+{
+	return add_replicas(updates, op, 1, group, ports, ports_count);
+}
+
+int p4rt_updates_add_clone(struct p4rt_updates *updates, enum p4rt_op op, uint32_t session, const uint32_t *ports,
+			   size_t ports_count)
+{
+	return add_replicas(updates, op, 2, session, ports, ports_count);
 }
 
 void p4rt_updates_clear(struct p4rt_updates *updates)

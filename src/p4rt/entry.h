@@ -74,6 +74,9 @@ int p4rt_updates_add_register(struct p4rt_updates *updates, const struct p4info_
 /* A multicast group to ports (replica instances 1, 2, ...). */
 int p4rt_updates_add_multicast(struct p4rt_updates *updates, enum p4rt_op op, uint32_t group, const uint32_t *ports,
 			       size_t ports_count);
+/* A clone session to ports, whole packets. */
+int p4rt_updates_add_clone(struct p4rt_updates *updates, enum p4rt_op op, uint32_t session, const uint32_t *ports,
+			   size_t ports_count);
 void p4rt_updates_clear(struct p4rt_updates *updates); /* keeps the memory */
 void p4rt_updates_release(struct p4rt_updates *updates);
 

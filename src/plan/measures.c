@@ -6,6 +6,7 @@
 #include "probe/differential_settings.h"
 #include "probe/differential_stream.h"
 #include "probe/resources_settings.h"
+#include "probe/telemetry_settings.h"
 #include "probe/transit_settings.h"
 
 const struct measure_kind measure_kinds[MEASURES] = {
@@ -25,7 +26,11 @@ const struct measure_kind measure_kinds[MEASURES] = {
 			      .check = control_settings_check,
 			      .fits = control_fits,
 			      .outline = control_outline },
-	[MEASURE_TELEMETRY] = { .name = "telemetry" },
+	[MEASURE_TELEMETRY] = { .name = "telemetry",
+				.on_line = true,
+				.probes = transit_settings,
+				.check = telemetry_settings_check,
+				.outline = transit_outline },
 	[MEASURE_RESOURCES] = { .name = "resources",
 				.on_line = true,
 				.probes = resources_settings,

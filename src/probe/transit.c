@@ -418,6 +418,11 @@ static void release(struct transit_state *s)
 	free(s);
 }
 
+uint16_t transit_tag(uint32_t run)
+{
+	return (uint16_t)(1 + (clock_ns(CLOCK_MONOTONIC) / 1000 + run) % ID_TAG_MASK);
+}
+
 int transit_run(const struct transit_config *config, struct transit *ret_rows, struct run_record *ret,
 		struct transit_conditions *ret_conditions, struct err *err)
 {
@@ -439,7 +444,7 @@ int transit_run(const struct transit_config *config, struct transit *ret_rows, s
 	s->rows = ret_rows;
 	s->fd = s->done_fd = s->stop_fd = s->timer_fd = -1;
 	/* told apart from probes of an earlier run that are still about */
-	s->tag = (uint16_t)(1 + (clock_ns(CLOCK_MONOTONIC) / 1000 + config->run) % ID_TAG_MASK);
+	s->tag = config->tag ? config->tag : transit_tag(config->run);
 	for (int p = 0; p < PLACES; p++)
 		s->at[p].tap = TAP_NONE;
 	snprintf(c.regime, sizeof(c.regime), "%s", transit_regime(config->carrier_bps, config->interval_ns));

@@ -58,6 +58,7 @@ struct transit_conditions {
 struct transit_config {
 	struct target_line line;
 	uint32_t run; /* in its restart, from 0 */
+	uint16_t tag; /* in its probes' ids; 0: one of its own */
 	uint32_t count;
 	int64_t interval_ns, deadline_ns;
 	uint32_t frame_bytes;
@@ -77,6 +78,9 @@ struct transit_config {
 
 /* Nothing comes through for the deadline and so much more: the run is given up. */
 enum { TRANSIT_SILENT_NS = 2000000000, TRANSIT_SILENT_PROBES = 20 };
+
+/* A tag that probes of an earlier run do not have. */
+uint16_t transit_tag(uint32_t run);
 
 /* From a plan's probes: section; line, run, carrier and interrupt stay the caller's. */
 void transit_config_from(struct transit_config *config, const struct settings *probes);

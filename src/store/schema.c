@@ -6,6 +6,7 @@
 
 #include "probe/run.h"
 #include "probe/transit.h"
+#include "store/hop.h"
 #include "store/resource.h"
 
 #define FIELD(column, type, member)                                                                                    \
@@ -173,6 +174,7 @@ const struct schema_part schema_parts[] = {
 	{ 3, value_sql },
 	{ 3, schema_control_sql },
 	{ 3, schema_resource_sql },
+	{ 3, schema_hop_sql },
 	{ 0, NULL },
 };
 

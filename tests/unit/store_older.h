@@ -6,6 +6,7 @@
 #define STORE_WITHOUT_3                                                                                                \
 	"DROP TABLE resource_subject; DROP TABLE resource_process; DROP TABLE resource_thread;"                        \
 	"DROP TABLE resource_interface; DROP TABLE resource_machine; DROP TABLE transit_part;"                         \
+	"DROP VIEW hop_us; DROP TABLE hop;"                                                                            \
 	"DROP TABLE value;"                                                                                            \
 	"DROP VIEW operation_us; DROP TABLE operation; DROP TABLE run_control;"                                        \
 	"PRAGMA user_version=2;"

@@ -386,7 +386,7 @@ static void test_decoder(void **state)
 	assert_string_equal(err.message, "an entry of table 5, which its P4Info has not");
 }
 
-/* Registers and multicast groups, against protobuf-c's reading of them. */
+/* Registers, multicast groups and clone sessions, against protobuf-c's reading of them. */
 static void test_other_updates(void **state)
 {
 	const struct p4info_object *reg = p4info_object(info, P4INFO_REGISTER, "id", NULL);
@@ -394,15 +394,17 @@ static void test_other_updates(void **state)
 	struct p4rt_updates u = { 0 };
 	P4__V1__WriteRequest *request;
 	const P4__V1__MulticastGroupEntry *group;
+	const P4__V1__CloneSessionEntry *session;
 	uint8_t storage[8];
 
 	(void)state;
 	p4rt_updates_add_register(&u, reg, 0, p4rt_number(7, storage));
 	p4rt_updates_add_register(&u, reg, 300, p4rt_number(0, storage));
 	p4rt_updates_add_multicast(&u, P4RT_INSERT, 5, ports, 3);
+	p4rt_updates_add_clone(&u, P4RT_INSERT, 100, ports + 1, 2);
 	request = p4__v1__write_request__unpack(NULL, u.length_bytes, u.bytes);
 	assert_non_null(request);
-	assert_int_equal(request->n_updates, 3);
+	assert_int_equal(request->n_updates, 4);
 	assert_int_equal(request->updates[0]->type, P4RT_MODIFY);
 	assert_int_equal(request->updates[0]->entity->register_entry->register_id, reg->is.id);
 	assert_non_null(request->updates[0]->entity->register_entry->index);
@@ -415,6 +417,10 @@ static void test_other_updates(void **state)
 	assert_int_equal(group->replicas[0]->port_kind_case, P4__V1__REPLICA__PORT_KIND_EGRESS_PORT);
 	assert_int_equal(group->replicas[2]->egress_port, 511);
 	assert_int_equal(group->replicas[2]->instance, 3);
+	session = request->updates[3]->entity->packet_replication_engine_entry->clone_session_entry;
+	assert_int_equal(session->session_id, 100);
+	assert_int_equal(session->n_replicas, 2);
+	assert_int_equal(session->replicas[1]->egress_port, 511);
 	p4__v1__write_request__free_unpacked(request, NULL);
 	p4rt_updates_release(&u);
 }
@@ -467,11 +473,15 @@ static void test_text(void **state)
 		      "wide=0xffffffffffffffffffffffffffffffffffffffffffffffffff action=allow priority=7\n"
 		      "table=acl wide=340282366920938463463374607431768211456 ports.source=5 priority=1 action=allow\n"
 		      "register=id index=3 value=255\n"
-		      "multicast=2 ports=1,2,3");
+		      "multicast=2 ports=1,2,3\n"
+		      "clone=7 ports=2");
 	const struct p4rt_update *u = e->items;
 
 	(void)state;
-	assert_int_equal(e->count, 8);
+	assert_int_equal(e->count, 9);
+	assert_int_equal(u[8].kind, P4RT_UPDATE_CLONE);
+	assert_int_equal(u[8].group, 7);
+	assert_int_equal(u[8].ports_count, 1);
 	assert_int_equal(u[0].line, 3);
 	assert_int_equal(u[0].op, P4RT_INSERT);
 	assert_int_equal(u[0].entry.match[0].prefix_bits, 16);
@@ -528,7 +538,7 @@ static void test_text_bad(void **state)
 	static const struct {
 		const char *line, *message;
 	} cases[] = {
-		{ "tabel=routes", "e:2: expected table=, register= or multicast=, not 'tabel'" },
+		{ "tabel=routes", "e:2: expected table=, register=, multicast= or clone=, not 'tabel'" },
 		{ "table", "e:2: 'table' needs a value: table=..." },
 		{ "table=root", "e:2: unknown table 'root'; there is routes, acl" },
 		{ "op=add table=routes", "e:2: op='add'; expected insert, modify or delete" },
@@ -580,6 +590,8 @@ static void test_text_bad(void **state)
 		{ "multicast=0 ports=1", "e:2: multicast '0' is not a number of 1 to 4294967295" },
 		{ "multicast=1 ports=a", "e:2: port 'a' is not a number of 0 to 4294967295" },
 		{ "multicast=1", "e:2: needs ports=, as in ports=1,2,3" },
+		{ "clone=5", "e:2: needs ports=, as in ports=1,2,3" },
+		{ "clone=0 ports=1", "e:2: clone '0' is not a number of 1 to 4294967295" },
 	};
 
 	(void)state;

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "campaign/line.h"
+#include "probe/telemetry_figures.h"
+#include "probe/transit_settings.h"
+#include "store/hop.h"
+
+/*
+ * A restart of telemetry: a line of switches, a carrier from before the warm-up to the end, runs of probes that each switch
+ * stacks its stamps on. A run is stored as a transit run, its figures as values, its hops as they are.
+ */
+struct measuring {
+	struct line_bed bed;
+
+	/* of the restart that is open */
+	struct carrier *carrier;
+	struct transit_config config;
+	struct transit *rows; /* config.count */
+	/* of the run */
+	struct telemetry telemetry;
+	struct run_record record;
+	struct transit_conditions conditions;
+};
+
+static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
+{
+	struct measuring *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	*ret = m; /* end() takes it after a failure too */
+	return line_begin(&m->bed, setup, store, err);
+}
+
+static int start_carrier(struct measuring *m, struct err *err)
+{
+	const struct carrier_config config = {
+		.line = &m->config.line,
+		.rate_bps = m->config.carrier_bps,
+		.frame_bytes = m->config.carrier_frame_bytes,
+		.cpu = m->bed.places.carrier,
+	};
+	int r = m->config.carrier_bps ? carrier_start(&config, &m->carrier, err) : 0;
+
+	m->config.carrier = m->carrier;
+	return r;
+}
+
+static int open_restart(struct measuring *m, const struct turn *turn, uint64_t seed, struct err *err)
+{
+	int r = line_open(&m->bed, turn, seed, transit_outline, err);
+
+	if (r < 0)
+		return r;
+	m->config = (struct transit_config){ .line = m->bed.line,
+					     .interrupted = m->bed.interrupted,
+					     .cpu = m->bed.places.send };
+	transit_config_from(&m->config, &m->bed.cell.probes);
+	m->rows = malloc(m->config.count * sizeof(*m->rows));
+	if (!m->rows)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", m->config.count);
+	r = start_carrier(m, err);
+	return r < 0 ? r : line_wait(&m->bed, m->bed.plan->warmup_ns, err);
+}
+
+/* What came back says nothing about the line: a program that stacks no hops, or not these. */
+static int check_stacks(const struct telemetry *t, struct err *err)
+{
+	const struct telemetry_counts *c = &t->counts;
+	uint64_t all = c->other_length, whole = c->shim.by_fault[INT_OK] + c->shim.by_fault[INT_NO_STAMP];
+
+	for (int f = 0; f < INT_FAULTS; f++)
+		all += f == INT_OK || f == INT_NO_STAMP ? 0 : c->shim.by_fault[f];
+	if (all == 0 || whole > c->other_length)
+		return 0;
+	return err_set(err, ERR_RESULT, EPROTO,
+		       "no probe came back with the hops of %" PRIu32 " switches: %" PRIu64 " without any, %" PRIu64
+		       " cut short, %" PRIu64 " with more than %d, %" PRIu64
+		       " with another number; does the program stack telemetry (l3_lpm_int_chain)?",
+		       t->switches, c->shim.by_fault[INT_EMPTY], c->shim.by_fault[INT_CUT],
+		       c->shim.by_fault[INT_TOO_MANY], INT_HOPS_MAX, c->other_length);
+}
+
+static int run(struct measuring *m, uint32_t number, const char **ret_invalid, struct err *err)
+{
+	int r;
+
+	m->config.run = number;
+	telemetry_release(&m->telemetry);
+	if (telemetry_init(&m->telemetry, m->config.line.line->switch_count, m->config.count) < 0)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", m->config.count);
+	r = telemetry_run(&m->config, m->rows, &m->telemetry, &m->record, &m->conditions, err);
+	if (r == 0)
+		r = check_stacks(&m->telemetry, err);
+	r = line_outcome(&m->bed, r, err);
+	if (r == 0)
+		*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;
+	return r;
+}
+
+static int put_values(struct measuring *m, struct store *store, struct err *err)
+{
+	struct telemetry_value *found = calloc(TELEMETRY_VALUES_MOST, sizeof(*found));
+	struct run_value values[TELEMETRY_VALUES_MOST];
+	int n = found ? telemetry_figures(&m->telemetry, found) : -ENOMEM, r;
+
+	for (int i = 0; i < n; i++)
+		values[i] = (struct run_value){ found[i].name, found[i].unit, found[i].value };
+	r = n < 0 ? err_set(err, ERR_HOST, ENOMEM, "out of memory") : store_put_values(store, values, (uint32_t)n, err);
+	free(found);
+	return r;
+}
+
+static int put(struct measuring *m, struct store *store, struct err *err)
+{
+	const struct telemetry *t = &m->telemetry;
+	int r = store_put_transit_run(store, &m->record, &m->conditions, m->rows, (uint32_t)m->record.ledger.sent, err);
+
+	if (r == 0)
+		r = put_values(m, store, err);
+	return r == 0 ? store_put_hops(store, t->hops, (size_t)t->switches * t->count, err) : r;
+}
+
+static const char *facts(struct measuring *m)
+{
+	return line_facts(&m->bed);
+}
+
+static void close_restart(struct measuring *m)
+{
+	telemetry_release(&m->telemetry);
+	carrier_stop(m->carrier);
+	m->carrier = NULL;
+	line_close(&m->bed);
+	free(m->rows);
+	m->rows = NULL;
+}
+
+static void end(struct measuring *m)
+{
+	if (!m)
+		return;
+	close_restart(m);
+	free(m);
+}
+
+const struct measure_ops measure_telemetry = {
+	.measure = MEASURE_TELEMETRY,
+	.check = line_check,
+	.begin = begin,
+	.open = open_restart,
+	.run = run,
+	.put = put,
+	.facts = facts,
+	.close = close_restart,
+	.end = end,
+};
