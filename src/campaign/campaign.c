@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "campaign/effective.h"
+#include "campaign/stopper.h"
 #include "campaign/watch.h"
 #include "probe/transit_places.h"
 
@@ -20,8 +21,9 @@ struct campaign {
 	struct measuring *measuring;
 	struct watch watch;
 	int32_t watch_cpu; /* -1: any */
+	struct stopper *stopper;
 	struct campaign_counts counts;
-	uint32_t left;     /* turns still to run in this call */
+	uint32_t left;     /* turns still to run in this call, as far as can be told */
 	uint32_t ran;      /* turns that ran in this call */
 	uint32_t in_a_row; /* failures without a success between */
 	int64_t start_ns;  /* CLOCK_MONOTONIC */
@@ -157,7 +159,7 @@ static void count_turn(struct campaign *c, enum store_turn before, bool good)
 	c->spent_ns += monotonic_ns() - c->turn_ns;
 	c->turn_ns = 0;
 	c->ran++;
-	c->left--;
+	c->left -= c->left > 0;
 }
 
 /* Measure and commit; a restart that fails is committed as such. *err is set only when the campaign cannot go on. */
@@ -209,6 +211,8 @@ static int do_turn(struct campaign *c, uint32_t position, struct err *err)
 
 static bool turn_due(const struct campaign *c, uint32_t position)
 {
+	if (stopper_passes(c->stopper, &c->plan->turns[position]))
+		return false;
 	switch (store_turn_state(c->store, position)) {
 	case STORE_TURN_OPEN:
 		return true;
@@ -219,25 +223,66 @@ static bool turn_due(const struct campaign *c, uint32_t position)
 	}
 }
 
+/* What there is, what is due, and what cells that stop leave out. Again after each look at them. */
 static void count_what_is_there(struct campaign *c)
 {
-	c->counts.turns = c->plan->turn_count;
+	struct campaign_counts *n = &c->counts;
+
+	*n = (struct campaign_counts){ .invalid_runs = n->invalid_runs };
+	c->left = 0;
+	stopper_counts(c->stopper, &n->cells_stopped, &n->cells);
 	for (uint32_t t = 0; t < c->plan->turn_count; t++) {
-		c->counts.done += store_turn_state(c->store, t) == STORE_TURN_DONE;
-		c->counts.failed += store_turn_state(c->store, t) == STORE_TURN_FAILED;
-		c->left += turn_due(c, t);
+		enum store_turn state = store_turn_state(c->store, t);
+		bool due = turn_due(c, t);
+
+		n->done += state == STORE_TURN_DONE;
+		n->failed += state == STORE_TURN_FAILED;
+		n->turns += due || state != STORE_TURN_OPEN;
+		c->left += due && stopper_expects(c->stopper, &c->plan->turns[t]);
 	}
+	n->expected = n->done + n->failed + c->left;
+	for (uint32_t t = 0; t < c->plan->turn_count; t++)
+		n->expected -= turn_due(c, t) && store_turn_state(c->store, t) == STORE_TURN_FAILED;
+}
+
+static bool any_due(const struct campaign *c)
+{
+	for (uint32_t t = 0; t < c->plan->turn_count; t++)
+		if (turn_due(c, t))
+			return true;
+	return false;
+}
+
+/* Cells are judged by whole blocks: before the first turn that is due in one. */
+static int look(struct campaign *c, uint32_t block, struct err *err)
+{
+	int r = stopper_look(c->stopper, block, err);
+
+	if (r == 0)
+		count_what_is_there(c);
+	return r;
 }
 
 static int do_turns(struct campaign *c, struct err *err)
 {
+	uint32_t looked = UINT32_MAX;
 	int r = 0;
 
 	for (uint32_t t = 0; r == 0 && t < c->plan->turn_count; t++) {
-		if (!turn_due(c, t))
+		uint32_t block = c->plan->turns[t].block;
+
+		if (c->plan->stop.on && turn_due(c, t) && block != looked) {
+			r = look(c, block, err);
+			looked = block;
+		}
+		if (r < 0 || !turn_due(c, t))
 			continue;
 		r = is_interrupted(c) ? err_set(err, ERR_INTERRUPTED, EINTR, "interrupted") : do_turn(c, t, err);
 	}
+	if (r == 0)
+		r = stopper_finish(c->stopper, err);
+	if (r == 0 && c->plan->stop.on)
+		count_what_is_there(c);
 	return r;
 }
 
@@ -270,7 +315,10 @@ static int begin(struct campaign *c, struct err *err)
 	char text[96];
 	int r;
 
-	snprintf(text, sizeof(text), "%u of %u restarts to run", c->left, c->counts.turns);
+	if (c->plan->stop.on)
+		snprintf(text, sizeof(text), "about %u of at most %u restarts to run", c->left, c->counts.turns);
+	else
+		snprintf(text, sizeof(text), "%u of %u restarts to run", c->left, c->counts.turns);
 	r = store_put_event(c->store, resumed ? "resumed" : "started", text, err);
 	if (r == 0 && c->options->fact_count)
 		r = store_put_facts(c->store, c->options->facts, c->options->fact_count, err);
@@ -307,13 +355,18 @@ int campaign_run(const struct plan *plan, struct store *store, const struct camp
 		.start_ns = monotonic_ns(),
 	};
 	struct err why = { 0 };
-	int r = 0;
+	int r = stopper_create(plan, store, &c.stopper, &why);
 
+	if (r < 0) {
+		if (err)
+			*err = why;
+		return r;
+	}
 	count_what_is_there(&c);
 	choose_watch_cpu(&c);
 	if (!c.ops) {
 		r = cannot_run(plan, &why);
-	} else if (c.left > 0) {
+	} else if (any_due(&c)) {
 		r = begin(&c, &why);
 		report_step(&c, CAMPAIGN_BEGINS, NULL, 0, NULL);
 		if (r == 0)
@@ -325,6 +378,7 @@ int campaign_run(const struct plan *plan, struct store *store, const struct camp
 	if (r == 0)
 		r = store_count_invalid_runs(store, &c.counts.invalid_runs, &why);
 	*ret_counts = c.counts;
+	stopper_destroy(c.stopper);
 	if (r < 0 && err)
 		*err = why;
 	return r;

@@ -14,7 +14,8 @@
 /*
  * Runs a plan into a store: the one place that knows the order of things. For
  * each turn that is not done, in the plan's order: a restart of the target, its
- * runs, a commit. What a turn fails with is kept and the campaign goes on; when
+ * runs, a commit. Before a block of a plan with a stop: section, cells that have
+restarts enough leave the campaign (stopper.h). What a turn fails with is kept and the campaign goes on; when
  * CAMPAIGN_FAILURES restarts in a row fail, nothing good is to be expected and it stops.
  */
 enum { CAMPAIGN_FAILURES = 3 };
@@ -28,10 +29,13 @@ enum campaign_step {
 };
 
 struct campaign_counts {
-	uint32_t turns;        /* of the plan */
+	uint32_t turns;        /* of the plan, less those of cells that have stopped before: the most there may be */
+	uint32_t expected;     /* of them, as far as the widths of a plan with a stop: section tell; else all */
 	uint32_t done;         /* of them good, those of earlier calls too */
 	uint32_t failed;       /* of them failed, those of earlier calls too */
 	uint32_t invalid_runs; /* in good restarts, those of earlier calls too; counted at the end only */
+	uint32_t cells,
+		cells_stopped; /* of a plan with a stop: section: all, tares left out, and those that have enough */
 };
 
 /* Where the campaign stands. Handed out between runs only: nothing happens beside a measurement. */

@@ -71,11 +71,13 @@ int plan_json_write(FILE *out, const struct plan *plan, struct err *err)
 {
 	json_t *target = settings_json(&plan->target_settings), *probes = settings_json(&plan->probes);
 	json_t *general = settings_json(&plan->general), *cells = cells_json(plan), *turns = turns_json(plan);
-	json_t *document = json_pack(
-		"{s:s, s:b, s:s, s:s, s:s, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o}", "schema", "tare.plan/1", "ok", 1,
-		"path", plan->path, "name", plan->name, "measure", measure_name(plan->measure), "target",
-		plan->target->kind, "expected_ns", (json_int_t)plan->expected_ns, "tare_program", plan->tare_program,
-		"settings", general, "target_settings", target, "probes", probes, "cells", cells, "order", turns);
+	json_t *stop = plan->stop.on ? settings_json(&plan->stopping) : json_null();
+	json_t *document =
+		json_pack("{s:s, s:b, s:s, s:s, s:s, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+			  "tare.plan/1", "ok", 1, "path", plan->path, "name", plan->name, "measure",
+			  measure_name(plan->measure), "target", plan->target->kind, "expected_ns",
+			  (json_int_t)plan->expected_ns, "tare_program", plan->tare_program, "settings", general,
+			  "stop", stop, "target_settings", target, "probes", probes, "cells", cells, "order", turns);
 
 	if (!document)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory");

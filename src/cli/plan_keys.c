@@ -24,6 +24,9 @@ static const struct {
 	  "what is taken off: { program: \"null\" }. It runs before and after the cells of every block, once for each "
 	  "combination of the other axes" },
 	{ "probes", "what is sent: the settings of the measure" },
+	{ "stop",
+	  "instead of restarts: { width: 5%, restarts: 6..40 }. Restarts of a cell go on until its interval is that "
+	  "narrow, its settings below" },
 };
 
 static const char about[] =
@@ -57,6 +60,8 @@ void plan_keys_write(FILE *out)
 		snprintf(left, sizeof(left), "  %s: ...", parts[i].key);
 		setting_write(out, left, COLUMN, &row);
 	}
+	fputs("\nstop\n", out);
+	table_write(out, plan_stop_settings);
 	for (int m = 0; m < MEASURES; m++) {
 		if (!measure_probes((enum measure)m))
 			continue;
@@ -107,6 +112,8 @@ void plan_keys_man_write(FILE *out)
 		roff_text(out, parts[i].help);
 		fputc('\n', out);
 	}
+	roff_section(out, "STOP", "");
+	roff_settings(out, plan_stop_settings, false, true);
 	for (int m = 0; m < MEASURES; m++) {
 		if (!measure_probes((enum measure)m))
 			continue;

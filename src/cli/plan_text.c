@@ -45,8 +45,9 @@ static void order_write(FILE *out, const struct plan *plan, bool verbose)
 {
 	uint32_t in_block = 0;
 
-	fprintf(out, "\norder    %" PRIu32 " restart%s in %" PRIu32 " block%s, by seed %" PRIu64, plan->turn_count,
-		plan->turn_count == 1 ? "" : "s", plan->restarts, plan->restarts == 1 ? "" : "s", plan->seed);
+	fprintf(out, "\norder    %s%" PRIu32 " restart%s in %" PRIu32 " block%s, by seed %" PRIu64,
+		plan->stop.on ? "at most " : "", plan->turn_count, plan->turn_count == 1 ? "" : "s", plan->restarts,
+		plan->restarts == 1 ? "" : "s", plan->seed);
 	if (tares_count(plan))
 		fputs("; [n] is a tare", out);
 	fputs("\n\n", out);
@@ -99,12 +100,18 @@ void plan_text_write(FILE *out, const struct plan *plan, bool verbose)
 
 	fprintf(out, "plan     %s, %s\nmeasure  %s\ntarget   %s: %s\n", plan->name, plan->path,
 		measure_name(plan->measure), plan->target->kind, plan->target->summary);
-	fprintf(out, "length   %s of sending; starting the target comes to it\n",
+	fprintf(out, "length   %s%s of sending; starting the target comes to it\n", plan->stop.on ? "at most " : "",
 		duration_text(plan->expected_ns, length, sizeof(length)));
+	if (plan->stop.on)
+		fprintf(out,
+			"stop     a cell's restarts at an interval of %s, or at %" PRIu32 "; not before %" PRIu32 "\n",
+			settings_text(&plan->stopping, "width"), plan->stop.most, plan->stop.least);
 	cells_write(out, plan, verbose);
 	order_write(out, plan, verbose);
 	varied_write(out, plan);
 	settings_write(out, &plan->general, "");
+	if (plan->stop.on)
+		settings_write(out, &plan->stopping, "stop");
 	settings_write(out, &plan->target_settings, "target");
 	settings_write(out, &plan->probes, "probes");
 }

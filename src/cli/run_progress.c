@@ -37,13 +37,19 @@ static void clock_text(int64_t ns, char *text, size_t size_bytes)
 		snprintf(text, size_bytes, "%lld:%02lld", s / 60, s % 60);
 }
 
+/* How many there will be, as far as is known. */
+static unsigned progress_turns(const struct campaign_counts *c)
+{
+	return c->cells ? c->expected : c->turns;
+}
+
 /* "12/36  1:12, about 3:40 left  program=forward, restart 3 of 6, run 4 of 10": what may be cut off stands last */
 static void describe(const struct run_progress *p, const struct campaign_progress *now, char *text, size_t size_bytes)
 {
 	const struct campaign_counts *c = &now->counts;
 	/* a tare has two restarts in each block */
 	uint32_t restarts = now->cell && now->cell->is_tare ? 2 * p->restarts : p->restarts;
-	char elapsed[32], left[32], rest[64] = "", where[LINE_BYTES / 2] = "";
+	char elapsed[32], left[32], rest[64] = "", stopped[48] = "", where[LINE_BYTES / 2] = "";
 
 	clock_text(now->elapsed_ns, elapsed, sizeof(elapsed));
 	if (now->remaining_ns > 0) {
@@ -54,13 +60,17 @@ static void describe(const struct run_progress *p, const struct campaign_progres
 	if (now->cell)
 		snprintf(where, sizeof(where), "  %s, restart %u of %u, run %u of %u", now->cell->label,
 			 now->turn->restart + 1, restarts, now->run, p->runs);
-	snprintf(text, size_bytes, "%u/%u  %s%s%s", c->done + c->failed, c->turns, elapsed, rest, where);
+	if (c->cells)
+		snprintf(stopped, sizeof(stopped), "  %u/%u cells enough", c->cells_stopped, c->cells);
+	snprintf(text, size_bytes, "%u/%s%u  %s%s%s%s", c->done + c->failed, c->cells ? "~" : "", progress_turns(c),
+		 elapsed, rest, stopped, where);
 }
 
 static void draw_bar(struct run_progress *p, const struct campaign_progress *now)
 {
 	const struct campaign_counts *c = &now->counts;
-	unsigned full = c->turns ? (unsigned)((uint64_t)(c->done + c->failed) * BAR_CELLS / c->turns) : 0;
+	uint64_t over = c->done + c->failed, turns = progress_turns(c);
+	unsigned full = turns ? (unsigned)((over < turns ? over : turns) * BAR_CELLS / turns) : 0;
 	char text[LINE_BYTES], line[LINE_BYTES + 64], bar[BAR_CELLS + 1];
 
 	memset(bar, '-', BAR_CELLS);
@@ -83,7 +93,8 @@ static void print_plain(struct run_progress *p, const struct campaign_progress *
 
 	if (now->step == CAMPAIGN_RESTART_BEGINS)
 		return;
-	if (p->last_ns >= 0 && over < c->turns && now->elapsed_ns - p->last_ns < PLAIN_EVERY_S * INT64_C(1000000000))
+	if (p->last_ns >= 0 && over < progress_turns(c) &&
+	    now->elapsed_ns - p->last_ns < PLAIN_EVERY_S * INT64_C(1000000000))
 		return;
 	p->last_ns = now->elapsed_ns;
 	describe(p, now, text, sizeof(text));

@@ -47,7 +47,7 @@ const struct setting plan_settings[] = {
 };
 
 static const char *const top_keys[] = { "name",   "measure", "seed",  "restarts", "runs",   "warmup", "resources",
-					"target", "matrix",  "extra", "tare",     "probes", NULL };
+					"target", "matrix",  "extra", "tare",     "probes", "stop", NULL };
 
 const char *scalar_text(struct draft *d, const struct node *node, const char *what)
 {
@@ -64,8 +64,7 @@ const char *scalar_text(struct draft *d, const struct node *node, const char *wh
 	return node->text;
 }
 
-/* One value of a section into its settings. `section` NULL: the top of the plan. */
-static void setting_take(struct draft *d, struct settings *settings, const char *section, const struct node *node)
+void setting_take(struct draft *d, struct settings *settings, const char *section, const struct node *node)
 {
 	struct err err = { 0 };
 	char what[160];
@@ -82,7 +81,7 @@ static void setting_take(struct draft *d, struct settings *settings, const char 
 		PROBLEM(d, node, "%s%s%s", section ? section : "", section ? "." : "", err.message);
 }
 
-static bool section_is_map(struct draft *d, const struct node *node, const char *example)
+bool section_is_map(struct draft *d, const struct node *node, const char *example)
 {
 	if (node->kind == NODE_MAP)
 		return true;
@@ -318,7 +317,7 @@ static void keys_check(struct draft *d)
 		else
 			PROBLEM(d, n->key,
 				"unknown key '%s'; expected one of: name, measure, seed, restarts, runs, warmup, "
-				"resources, target, matrix, extra, tare, probes",
+				"resources, target, matrix, extra, tare, probes, stop",
 				key);
 	}
 }
@@ -334,6 +333,8 @@ static int draft_read(struct draft *d)
 	if (target_take(d) < 0 || probes_take(d) < 0)
 		return -ENOMEM;
 	tare_take(d);
+	if (stop_take(d) < 0)
+		return -ENOMEM;
 	keys_check(d);
 	shape_check(d);
 	if (cells_build(d) < 0)

@@ -44,6 +44,19 @@ enum {
 	PLAN_PROBLEMS_MOST = 100,  /* more are counted, not listed */
 };
 
+/*
+ * The stop: section: restarts of a cell go on until its interval is narrow enough (stats/stopping.h). `restarts` of the
+ * plan is then the most of them: turns are made for all, and the campaign passes over those of cells that have stopped.
+ */
+struct plan_stop {
+	bool on;
+	uint32_t width_ppm;   /* of the 95 % interval, end to end, over the median */
+	uint32_t least, most; /* restarts of a cell */
+	const char *of;       /* name of the run's value that decides; NULL: the measure's own figure */
+};
+
+enum { PLAN_STOP_LEAST = 6 }; /* with fewer restarts there is no 95 % interval */
+
 /* A restart in the order in which it will run. */
 struct turn {
 	uint32_t cell;
@@ -65,12 +78,14 @@ struct plan {
 	uint32_t runs;     /* per restart */
 	int64_t warmup_ns;
 	int64_t resources_ns; /* how often what switches use is sampled beside a run; 0: never */
+	struct plan_stop stop;
 
 	struct settings general;  /* table: plan_settings; the numbers above are taken from it */
 	const char *tare_program; /* NULL: the measure knows no tare */
 	const struct target_ops *target;
 	struct settings target_settings; /* table: target->settings */
 	struct settings probes;          /* table: by measure */
+	struct settings stopping;        /* table: plan_stop_settings */
 
 	const char *const *axes; /* matrix keys in order of the text */
 	uint32_t axis_count;
@@ -83,6 +98,9 @@ struct plan {
 
 /* The keys of a plan that are plain values: name, measure, seed, restarts, runs, warmup, resources. */
 extern const struct setting plan_settings[];
+
+/* Those of its stop: section: width, restarts, of. */
+extern const struct setting plan_stop_settings[];
 
 /* One thing wrong with a plan. Lines and columns from 1; 0: the plan as a whole. */
 struct plan_problem {

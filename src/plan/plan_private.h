@@ -18,6 +18,7 @@ struct measure_kind {
 	bool on_agents;               /* its targets have agents; neither: they have ports */
 	const struct setting *probes; /* NULL: not in this build */
 	const char *tare_program;     /* default; NULL: the measure knows no tare */
+	const char *figure; /* what stop: goes by, for messages; NULL: a value of its runs, which stop.of names */
 	/* What the table alone cannot say of one cell's settings. */
 	void (*check)(const struct settings *probes,
 		      void (*problem)(void *context, const char *setting, const char *message), void *context);
@@ -49,6 +50,15 @@ int cells_build(struct draft *d);
 
 /* check.c: every cell's settings together, its files and its program; then the length of the campaign. 0 or -ENOMEM. */
 int cells_check(struct draft *d);
+
+/* stop.c: the stop: section, after the measure and restarts are known. 0 or -ENOMEM; problems are noted. */
+int stop_take(struct draft *d);
+
+/* One value of a section into its settings. `section` NULL: the top of the plan. */
+void setting_take(struct draft *d, struct settings *settings, const char *section, const struct node *node);
+
+/* Is it a mapping? If not, that is noted. */
+bool section_is_map(struct draft *d, const struct node *node, const char *example);
 
 /* order.c: blocks and turns. 0 or -ENOMEM. */
 int turns_build(struct plan *plan);

@@ -68,7 +68,7 @@ static int copy_cell(struct build *b, uint32_t index)
 			return no_memory(b);
 	}
 	for (uint32_t i = 0; i < b->campaign.turn_count; i++)
-		c->restarts_planned += b->campaign.turns[i].cell == index;
+		c->restarts_planned += b->campaign.turns[i].cell == index && !b->campaign.passed[i];
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static int copy_campaign(struct build *b)
 	r->seed = from->seed;
 	r->target_kind = arena_strdup(&r->arena, from->target_kind);
 	r->plan_text = arena_strdup(&r->arena, from->plan_text);
-	r->turns = from->turn_count;
+	r->turns = from->turn_count - from->turns_passed;
 	r->turns_done = from->turns_done;
 	r->turns_failed = from->turns_failed;
 	r->cells = arena_array(&r->arena, from->cell_count + 1, sizeof(*r->cells));
@@ -126,6 +126,8 @@ static int copy_campaign(struct build *b)
 		return no_memory(b);
 	for (uint32_t i = 0; rc == 0 && i < from->cell_count; i++)
 		rc = copy_cell(b, i);
+	if (rc == 0 && stops_copy(r, from) < 0)
+		rc = no_memory(b);
 	return rc;
 }
 

@@ -131,6 +131,9 @@ int quantities_list(struct result *result);
 int ratios_build(struct result *result, const struct cell_work *works, const struct measure_view *view);
 int sweeps_build(struct result *result, const struct measure_view *view);
 
+/* Why cells stopped, of a plan with a stop: section; after facts and cells are there. 0 or -ENOMEM. */
+int stops_copy(struct result *result, const struct stored_campaign *campaign);
+
 int problems_build(struct result *result, const struct cell_work *works, uint64_t packets_dropped, struct err *err);
 
 /* Tables of result->points and result->method. */

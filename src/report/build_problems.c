@@ -91,6 +91,24 @@ static void cell_validity(struct problems *p, const struct cell_work *w)
 
 /* --- what a reader should know --- */
 
+static void cell_stop(struct problems *p, const struct cell_work *w)
+{
+	const struct cell_result *c = w->cell;
+
+	if (strcmp(c->stop, "most") != 0)
+		return;
+	if (isfinite(c->stop_width))
+		say(p, "warning", c->title,
+		    "its interval is %.3g %% wide after %" PRIu32
+		    " restarts, the most it may have; %.3g %% was asked for",
+		    c->stop_width, c->stop_restarts, p->result->stop_asked);
+	else
+		say(p, "warning", c->title,
+		    "no interval after %" PRIu32
+		    " restarts that count, the most it may have; one of %.3g %% was asked for",
+		    c->stop_restarts, p->result->stop_asked);
+}
+
 static void cell_blocks(struct problems *p, const struct cell_work *w)
 {
 	const struct cell_result *c = w->cell;
@@ -352,6 +370,7 @@ int problems_build(struct result *result, const struct cell_work *works, uint64_
 	for (uint32_t i = 0; i < result->cell_count; i++)
 		cell_validity(&p, &works[i]);
 	for (uint32_t i = 0; i < result->cell_count; i++) {
+		cell_stop(&p, &works[i]);
 		cell_blocks(&p, &works[i]);
 		cell_samples(&p, &works[i]);
 		clock_findings(&p, &works[i]);

@@ -205,7 +205,11 @@ struct cell_result {
 
 	uint32_t restarts_planned, restarts_valid, restarts_invalid, restarts_failed;
 	uint32_t runs_valid, runs_invalid;
-	struct ledger ledger;          /* of the runs in the figures */
+	/* Plans with a stop: section. */
+	const char *stop;       /* "width": narrow enough; "most": it never was; empty: goes on, or no such section */
+	uint32_t stop_restarts; /* that counted then */
+	double stop_width;      /* of its 95 % interval then, over the median, in % */
+	struct ledger ledger;   /* of the runs in the figures */
 	struct ledger ledger_excluded; /* of the invalid ones, and of failed restarts */
 
 	struct quantiles gross, one_way, intended; /* medians of the restart figures */
@@ -295,7 +299,9 @@ struct result {
 	const char *target_kind;
 	const char *plan_text;
 	uint32_t turns, turns_done, turns_failed; /* restarts planned; of them good; of them failed and not run again */
-	int64_t started_utc_ns;                   /* of the first restart; 0: none ran */
+	uint32_t turns_passed;                    /* that cells which stopped left out; not in turns */
+	double stop_asked;      /* width that the plan's stop: section asks for, in %; NaN: it has none */
+	int64_t started_utc_ns; /* of the first restart; 0: none ran */
 	const char **axes;
 	uint32_t axis_count;
 

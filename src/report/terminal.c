@@ -255,6 +255,7 @@ int report_print_summary(const struct result *r, FILE *out, const struct termina
 		return rc;
 	terminal_exponents(r, false, out, style);
 	ledgers(r, out, style);
+	terminal_stops(r, out);
 	if (r->problem_count)
 		fputc('\n', out);
 	terminal_problems(r, out, style);

@@ -17,6 +17,9 @@ int terminal_ratio_table(const struct result *r, uint32_t family, FILE *out, con
 			 struct err *err);
 void terminal_exponents(const struct result *r, bool all, FILE *out, const struct terminal_style *style);
 
+/* Plans with a stop: section: why each cell stopped. Prints nothing for others. */
+void terminal_stops(const struct result *r, FILE *out);
+
 void terminal_heading(FILE *out, const struct terminal_style *style, const char *text);
 
 /* Words wrapped at the width, further lines indented; `at`: the column that the line is in already. */

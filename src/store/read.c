@@ -197,7 +197,37 @@ static int state_row(struct reader *r, uint32_t row, void *context)
 		c->turns_done++;
 	else if (status == 0)
 		c->turns_failed++;
+	if (status == 0)
+		c->passed[turn] = true;
 	return status;
+}
+
+/* After state_row, which has marked the turns that have run: those stay, whatever became of their cells. */
+static int read_stops(struct reader *r, struct stored_campaign *c)
+{
+	uint32_t *last = arena_array(r->arena, c->cell_count + 1u, sizeof(*last));
+	int status = store_read_stops(r->store, r->arena, c->cell_count, &c->stops, &c->stop_count, r->err);
+
+	if (status < 0 || !last)
+		return status < 0 ? status : store_oom(r->store, r->err);
+	stored_stops_last_blocks(c->stops, c->stop_count, c->cells, c->cell_count, last);
+	for (uint32_t t = 0; t < c->turn_count; t++) {
+		c->passed[t] = !c->passed[t] && c->turns[t].block > last[c->turns[t].cell];
+		c->turns_passed += c->passed[t];
+	}
+	return 0;
+}
+
+/* What has run, and what will not. */
+static int read_states(struct reader *r, struct stored_campaign *c)
+{
+	int status;
+
+	c->passed = arena_array(r->arena, c->turn_count + 1u, sizeof(*c->passed));
+	if (!c->passed)
+		return store_oom(r->store, r->err);
+	status = each_row(r, "SELECT turn, max(failure IS NULL) FROM restart GROUP BY turn", 0, state_row, c);
+	return status < 0 ? status : read_stops(r, c);
 }
 
 static int fact_row(struct reader *r, uint32_t row, void *context)
@@ -242,8 +272,7 @@ static int read_campaign(struct reader *r, struct stored_campaign *c)
 	    (status = each_row(r, "SELECT cell, axis, value FROM cell_value", 0, value_row, c)) < 0 ||
 	    (status = make_array(r, "SELECT count(*) FROM turn", sizeof(*c->turns), &c->turn_count, &c->turns)) < 0 ||
 	    (status = each_row(r, "SELECT id, cell, restart, block FROM turn ORDER BY id", 0, turn_row, c)) < 0 ||
-	    (status = each_row(r, "SELECT turn, max(failure IS NULL) FROM restart GROUP BY turn", 0, state_row, c)) <
-		    0 ||
+	    (status = read_states(r, c)) < 0 ||
 	    (status = make_array(r, "SELECT count(*) FROM host", sizeof(*c->facts), &c->fact_count, &c->facts)) < 0 ||
 	    (status = each_row(r, "SELECT name, value FROM host ORDER BY name", 0, fact_row, c)) < 0 ||
 	    (status = make_array(r, "SELECT count(*) FROM event", sizeof(*c->events), &c->event_count, &c->events)) < 0)
@@ -276,6 +305,10 @@ struct restarts {
 	uint32_t cell_count;
 	struct stored_restart *current;
 };
+
+static const char restarts_sql[] =
+	"SELECT s.id, s.turn, t.cell, t.restart, t.block, s.started_utc_ns, s.ended_utc_ns,"
+	" s.target_facts, s.failure FROM restart s JOIN turn t ON t.id = s.turn WHERE s.id > ? ORDER BY s.id";
 
 static int restart_row(struct reader *r, uint32_t row, void *context)
 {
@@ -362,22 +395,22 @@ static int read_runs(struct reader *r, struct restarts *list)
 	return status;
 }
 
-int store_read_restarts(struct store *store, struct arena *arena, struct stored_restart **ret, uint32_t *ret_count,
-			struct err *err)
+int store_read_restarts_since(struct store *store, int64_t id, struct arena *arena, struct stored_restart **ret,
+			      uint32_t *ret_count, struct err *err)
 {
 	struct reader r = { .store = store, .arena = arena, .err = err };
 	struct restarts list = { 0 };
 	int status;
 
-	status = make_array(&r, "SELECT count(*) FROM restart", sizeof(*list.items), &list.count, &list.items);
+	status = each_row(&r, "SELECT count(*) FROM restart WHERE id > ?", id, count_row, &list.count);
+	if (status == 0)
+		list.items = arena_array(arena, list.count + 1u, sizeof(*list.items));
+	if (status == 0 && !list.items)
+		status = store_oom(store, err);
 	if (status == 0)
 		status = each_row(&r, "SELECT count(*) FROM cell", 0, count_row, &list.cell_count);
 	if (status == 0)
-		status =
-			each_row(&r,
-				 "SELECT s.id, s.turn, t.cell, t.restart, t.block, s.started_utc_ns, s.ended_utc_ns,"
-				 " s.target_facts, s.failure FROM restart s JOIN turn t ON t.id = s.turn ORDER BY s.id",
-				 0, restart_row, &list);
+		status = each_row(&r, restarts_sql, id, restart_row, &list);
 	if (status == 0)
 		status = read_runs(&r, &list);
 	if (status < 0)
@@ -385,6 +418,12 @@ int store_read_restarts(struct store *store, struct arena *arena, struct stored_
 	*ret = list.items;
 	*ret_count = list.count;
 	return 0;
+}
+
+int store_read_restarts(struct store *store, struct arena *arena, struct stored_restart **ret, uint32_t *ret_count,
+			struct err *err)
+{
+	return store_read_restarts_since(store, 0, arena, ret, ret_count, err);
 }
 
 int store_count_invalid_runs(struct store *store, uint32_t *ret, struct err *err)

@@ -169,9 +169,27 @@ static const char *value_sql(struct arena *arena)
 	       " unit TEXT NOT NULL, value REAL, PRIMARY KEY (run, seq), UNIQUE (run, name)) STRICT, WITHOUT ROWID;";
 }
 
+/* What a campaign knows of itself beside its plan: which store this is, and which cells have stopped. */
+static const char *course_sql(struct arena *arena)
+{
+	(void)arena;
+	return "CREATE TABLE IF NOT EXISTS identity (id INTEGER PRIMARY KEY CHECK (id = 1), store TEXT NOT NULL) "
+	       "STRICT;"
+	       "INSERT OR IGNORE INTO identity VALUES (1, lower(hex(randomblob(16))));"
+	       "CREATE TABLE IF NOT EXISTS stopped (cell INTEGER PRIMARY KEY REFERENCES cell, block INTEGER NOT NULL,"
+	       " restarts INTEGER NOT NULL, width REAL NOT NULL, reason TEXT NOT NULL) STRICT;"
+	       "CREATE TABLE IF NOT EXISTS origin (id INTEGER PRIMARY KEY, store TEXT NOT NULL UNIQUE, host TEXT NOT "
+	       "NULL) STRICT;"
+	       "CREATE TABLE IF NOT EXISTS origin_fact (origin INTEGER NOT NULL REFERENCES origin, name TEXT NOT NULL,"
+	       " value TEXT NOT NULL, PRIMARY KEY (origin, name)) STRICT, WITHOUT ROWID;"
+	       "CREATE TABLE IF NOT EXISTS restart_origin (restart INTEGER PRIMARY KEY REFERENCES restart,"
+	       " origin INTEGER NOT NULL REFERENCES origin) STRICT;";
+}
+
 const struct schema_part schema_parts[] = {
 	{ 2, transit_sql },
 	{ 3, value_sql },
+	{ 3, course_sql },
 	{ 3, schema_control_sql },
 	{ 3, schema_resource_sql },
 	{ 3, schema_hop_sql },

@@ -102,6 +102,29 @@ int store_put_values(struct store *store, const struct run_value *values, uint32
 int store_commit_restart(struct store *store, const char *target_facts, const char *failure, struct err *err);
 void store_abandon_restart(struct store *store);
 
+/* A cell that has restarts enough (the plan's stop: section), or the most that it may have. */
+struct stored_stop {
+	uint32_t cell;
+	uint32_t block;     /* of the last restart that counted: turns of later blocks are passed over */
+	uint32_t restarts;  /* that counted */
+	double width;       /* of its interval then, over the median; INFINITY: none */
+	const char *reason; /* "width": it was narrow enough; "most": it never was */
+};
+
+/* Between restarts. What is there already of the cell stays. */
+int store_put_stop(struct store *store, const struct stored_stop *stop, struct err *err);
+
+/* In order of the cells; none in a store of a schema before 3. */
+int store_read_stops(struct store *store, struct arena *arena, uint32_t cell_count, struct stored_stop **ret,
+		     uint32_t *ret_count, struct err *err);
+
+/*
+ * By cell, the last block in which it runs; UINT32_MAX: it has not stopped. A tare runs as long as one of the cells
+ * that it is taken off. A turn of a later block is passed over.
+ */
+void stored_stops_last_blocks(const struct stored_stop *stops, uint32_t count, const struct cell *cells,
+			      uint32_t cell_count, uint32_t *ret_last);
+
 /* Something that happened, for the report: "clock stepped by ...". In a restart it commits with it, else at once. */
 int store_put_event(struct store *store, const char *kind, const char *message, struct err *err);
 
@@ -122,7 +145,11 @@ struct stored_campaign {
 	uint32_t cell_count;
 	struct cell *cells;
 	uint32_t turn_count, turns_done, turns_failed;
+	uint32_t turns_passed; /* have not run and will not: their cells have stopped */
 	struct turn *turns;
+	bool *passed; /* by turn */
+	struct stored_stop *stops;
+	uint32_t stop_count;
 	struct stored_fact *facts; /* by name */
 	uint32_t fact_count;
 	struct stored_event {
@@ -153,6 +180,10 @@ int store_read_campaign(struct store *store, struct arena *arena, struct stored_
 /* All restarts there are, failed ones too, in the order in which they ran. */
 int store_read_restarts(struct store *store, struct arena *arena, struct stored_restart **ret, uint32_t *ret_count,
 			struct err *err);
+
+/* The same of those that are in the store since the one of that id. */
+int store_read_restarts_since(struct store *store, int64_t id, struct arena *arena, struct stored_restart **ret,
+			      uint32_t *ret_count, struct err *err);
 
 /* Runs of good restarts that are invalid. */
 int store_count_invalid_runs(struct store *store, uint32_t *ret, struct err *err);

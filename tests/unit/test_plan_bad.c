@@ -54,6 +54,38 @@ static void after_head(const struct bad *bad, size_t count)
 
 #define AFTER_HEAD(cases) after_head(cases, sizeof(cases) / sizeof(cases[0]))
 
+static void stop(void **state)
+{
+	static const struct bad cases[] = {
+		{ GOOD_MATRIX "stop: 5%\n", 5, 7,
+		  "stop: found '5%'; expected a mapping such as { width: 5%, restarts: 6..40 }" },
+		{ GOOD_MATRIX "stop: {}\n", 5, 7,
+		  "stop: width is missing; expected such as { width: 5%, restarts: 6..40 }" },
+		{ GOOD_MATRIX "stop: { width: 5 }\n", 5, 16,
+		  "stop.width: '5' has no unit; expected a share with ppm or %, from 0 to 100%, such as 0.5%" },
+		{ GOOD_MATRIX "stop: { width: 0 }\n", 5, 16, "stop.width: '0' is too small; expected at least 100ppm" },
+		{ GOOD_MATRIX "stop: { width: 5%, restart: 6..40 }\n", 5, 20,
+		  "stop: unknown setting 'restart'; did you mean 'restarts'?" },
+		{ GOOD_MATRIX "stop: { width: 5%, restarts: 40 }\n", 5, 30,
+		  "stop.restarts: '40' is no range; expected least and most such as 6..40" },
+		{ GOOD_MATRIX "stop: { width: 5%, restarts: 6..x }\n", 5, 30,
+		  "stop.restarts: '6..x' is no range; expected least and most such as 6..40" },
+		{ GOOD_MATRIX "stop: { width: 5%, restarts: 5..40 }\n", 5, 30,
+		  "stop.restarts: at least 5 is too few; expected 6 or more, where there is a 95 % interval" },
+		{ GOOD_MATRIX "stop: { width: 5%, restarts: 9..9 }\n", 5, 30,
+		  "stop.restarts: at most 9 leaves no choice; expected more than 9" },
+		{ GOOD_MATRIX "stop: { width: 5%, restarts: 6..20k }\n", 5, 30,
+		  "stop.restarts: at most 20000 is too many; expected 10000 or fewer" },
+		{ GOOD_MATRIX "stop: { width: 5%, of: batch_wall }\n", 5, 24,
+		  "stop.of: measure differential goes by the net; leave it out" },
+		{ GOOD_MATRIX "restarts: 6\nstop: { width: 5% }\n", 5, 11,
+		  "restarts: stop says how many there are; leave one of them out" },
+	};
+
+	(void)state;
+	AFTER_HEAD(cases);
+}
+
 static void values(void **state)
 {
 	static const struct bad cases[] = {
@@ -117,7 +149,7 @@ static void keys(void **state)
 		{ GOOD_MATRIX "sed: 1\n", 5, 1, "unknown key 'sed'; did you mean 'seed'?" },
 		{ GOOD_MATRIX "whatever: 1\n", 5, 1,
 		  "unknown key 'whatever'; expected one of: name, measure, seed, restarts, runs, warmup, resources, "
-		  "target, matrix, extra, tare, probes" },
+		  "target, matrix, extra, tare, probes, stop" },
 		{ GOOD_MATRIX "rate: 5pps\n", 5, 1,
 		  "unknown key 'rate'; it is a setting of probes: probes: { rate: ... }" },
 		{ GOOD_MATRIX "shell: 5us\n", 5, 1,
@@ -411,6 +443,7 @@ static void files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stop),
 		cmocka_unit_test(values),
 		cmocka_unit_test(keys),
 		cmocka_unit_test(matrices),

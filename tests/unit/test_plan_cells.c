@@ -63,6 +63,29 @@ static void defaults(void **state)
 	plan_destroy(plan);
 }
 
+/* There are turns for the most restarts; which of them run is for the campaign to say. */
+static void stop_says_how_many_restarts(void **state)
+{
+	struct plan *plan = good(PLAN_HEAD "matrix: { program: [a, b] }\nstop: { width: 2.5%, restarts: 7..30 }\n");
+
+	(void)state;
+	assert_true(plan->stop.on);
+	assert_int_equal(plan->stop.width_ppm, 25000);
+	assert_int_equal(plan->stop.least, 7);
+	assert_int_equal(plan->stop.most, 30);
+	assert_int_equal(plan->restarts, 30);
+	assert_int_equal(plan->turn_count, 30 * 4);
+	assert_null(plan->stop.of);
+	plan_destroy(plan);
+	plan = good(PLAN_HEAD "matrix: { program: [a] }\nstop: { width: 5% }\n");
+	assert_int_equal(plan->stop.least, 6);
+	assert_int_equal(plan->stop.most, 40);
+	plan_destroy(plan);
+	plan = good(PLAN_HEAD "matrix: { program: [a] }\n");
+	assert_false(plan->stop.on);
+	plan_destroy(plan);
+}
+
 static void everything_is_read(void **state)
 {
 	struct plan *plan = good(
@@ -291,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
+		cmocka_unit_test(stop_says_how_many_restarts),
 		cmocka_unit_test(everything_is_read),
 		cmocka_unit_test(matrix_extra_and_tares),
 		cmocka_unit_test(setup_of_a_cell),
