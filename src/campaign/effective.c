@@ -41,6 +41,8 @@ int effective_settings_put(const struct plan *plan, struct store *store, struct 
 		r = add_table(&list, "plan.probes.", &plan->probes);
 	if (r == 0 && plan->stop.on)
 		r = add_table(&list, "plan.stop.", &plan->stopping);
+	if (r == 0 && plan->pilot && vec_push(&list.facts, ((struct stored_fact){ "plan.pilot", "yes" })) < 0)
+		r = -ENOMEM;
 	if (r < 0)
 		err_set(err, ERR_HOST, ENOMEM, "out of memory for the settings of the plan");
 	else

@@ -8,27 +8,9 @@
 #include <jansson.h>
 
 #include "cli/plan_check.h"
-#include "cli/run_facts.h"
-#include "cli/run_progress.h"
-#include "cli/run_signals.h"
+#include "cli/run_campaign.h"
 #include "cli/verbs.h"
 #include "report/terminal.h"
-
-static const char results[] = "results"; /* campaigns go here where -o is not given */
-
-/* --- where the campaign goes --- */
-
-static int directory_of(const struct invocation *inv, const struct plan *plan, char **ret, struct err *err)
-{
-	const char *given = settings_text(&inv->options, "output");
-
-	if (!given && mkdir(results, 0777) != 0 && errno != EEXIST)
-		return err_set(err, ERR_HOST, errno, "%s: cannot create the directory: %s; choose another with -o",
-			       results, strerror(errno));
-	if ((given ? asprintf(ret, "%s", given) : asprintf(ret, "%s/%s", results, plan->name)) < 0)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-	return 0;
-}
 
 /* The command that goes on with this campaign. */
 static void resume_command(const struct invocation *inv, const char *more, char *text, size_t size_bytes)
@@ -103,55 +85,24 @@ static int explain(const struct invocation *inv, const char *dir, const struct c
 
 /* --- the verb --- */
 
-static int run_campaign(const struct invocation *inv, const struct plan *plan, const char *dir,
-			struct campaign_counts *counts, struct err *err)
-{
-	struct campaign_options options = {
-		.allow_unstable_tsc = settings_flag(&inv->options, "allow-unstable-tsc"),
-		.retry_failed = settings_flag(&inv->options, "retry-failed"),
-		.interrupted = run_signals_catch(),
-		.progress = run_progress_show,
-	};
-	struct run_progress progress;
-	struct run_facts facts;
-	struct store *store;
-	int r;
-
-	r = campaign_check(plan, &options, err);
-	if (r < 0)
-		return r;
-	r = store_open_write(dir, plan, &store, err);
-	if (r < 0)
-		return r;
-	r = run_facts_collect(&facts, err);
-	if (r == 0) {
-		run_progress_init(&progress, plan, stderr, isatty(STDERR_FILENO), run_terminal_width(STDERR_FILENO),
-				  inv->quiet);
-		options.context = &progress;
-		options.facts = facts.list.items;
-		options.fact_count = (uint32_t)facts.list.count;
-		r = campaign_run(plan, store, &options, counts, err);
-		run_progress_clear(&progress);
-	}
-	run_facts_release(&facts);
-	store_close(store);
-	return r;
-}
-
 static int run_plan(const struct invocation *inv, const struct plan *plan, struct err *err)
 {
 	struct campaign_counts counts = { .turns = plan->turn_count };
 	struct err why = { 0 };
 	char *dir = NULL;
-	int r = directory_of(inv, plan, &dir, err);
+	const char *given = settings_text(&inv->options, "output");
+	const struct campaign_options options = {
+		.allow_unstable_tsc = settings_flag(&inv->options, "allow-unstable-tsc"),
+		.retry_failed = settings_flag(&inv->options, "retry-failed"),
+	};
+	int r = cli_campaign_directory(given, plan->name, &dir, err);
 
 	if (r < 0)
 		return r;
-	r = run_campaign(inv, plan, dir, &counts, &why);
+	r = cli_run_campaign(plan, dir, options, inv->quiet, &counts, &why);
 	if (r < 0) {
 		r = explain(inv, dir, &counts, &why, err);
-		if (!settings_text(&inv->options, "output"))
-			rmdir(results); /* made for nothing? refuses unless empty */
+		cli_campaign_directory_undo(given);
 	} else {
 		r = finish(inv, dir, &counts, err);
 	}

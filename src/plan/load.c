@@ -45,7 +45,8 @@ static int file_read(int fd, const char *path, char **ret_text, size_t *ret_leng
 	return 0;
 }
 
-int plan_load(const char *path, struct plan **ret_plan, struct plan_problems *ret_problems, struct err *err)
+int plan_load_pilot(const char *path, const struct plan_pilot *pilot, struct plan **ret_plan,
+		    struct plan_problems *ret_problems, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
 	char *text = NULL, *directory;
@@ -67,10 +68,15 @@ int plan_load(const char *path, struct plan **ret_plan, struct plan_problems *re
 		return rc;
 	directory = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	if (directory)
-		rc = plan_parse(text, length, path, directory, ret_plan, ret_problems, err);
+		rc = plan_parse_pilot(text, length, path, directory, pilot, ret_plan, ret_problems, err);
 	else
 		rc = err_set(err, ERR_HOST, ENOMEM, "%s: out of memory", path);
 	free(directory);
 	free(text);
 	return rc;
+}
+
+int plan_load(const char *path, struct plan **ret_plan, struct plan_problems *ret_problems, struct err *err)
+{
+	return plan_load_pilot(path, NULL, ret_plan, ret_problems, err);
 }

@@ -336,6 +336,8 @@ static int draft_read(struct draft *d)
 	if (stop_take(d) < 0)
 		return -ENOMEM;
 	keys_check(d);
+	if (d->pilot && pilot_shrink(d) < 0)
+		return -ENOMEM;
 	shape_check(d);
 	if (cells_build(d) < 0)
 		return -ENOMEM;
@@ -344,7 +346,13 @@ static int draft_read(struct draft *d)
 		return 0;
 	if (cells_check(d) < 0)
 		return -ENOMEM;
-	return problems_any(&d->problems) ? 0 : turns_build(d->plan);
+	if (problems_any(&d->problems))
+		return 0;
+	if (turns_build(d->plan) < 0)
+		return -ENOMEM;
+	if (d->pilot)
+		pilot_thin(d->plan, d->pilot);
+	return 0;
 }
 
 static int draft_build(struct draft *d, const char *text, size_t length, const char *path, const char *directory)
@@ -381,8 +389,9 @@ static int draft_build(struct draft *d, const char *text, size_t length, const c
 	return draft_read(d);
 }
 
-int plan_parse(const char *text, size_t length, const char *path, const char *directory, struct plan **ret_plan,
-	       struct plan_problems *ret_problems, struct err *err)
+int plan_parse_pilot(const char *text, size_t length, const char *path, const char *directory,
+		     const struct plan_pilot *pilot, struct plan **ret_plan, struct plan_problems *ret_problems,
+		     struct err *err)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
 	struct draft *d = calloc(1, sizeof(*d));
@@ -393,6 +402,7 @@ int plan_parse(const char *text, size_t length, const char *path, const char *di
 		arena_init(&plan->arena, 0);
 		problems_init(&d->problems);
 		d->plan = plan;
+		d->pilot = pilot;
 		rc = draft_build(d, text, length, path, directory);
 		if (rc == 0 && problems_any(&d->problems)) {
 			rc = problems_take(&d->problems, ret_problems);
@@ -410,6 +420,12 @@ int plan_parse(const char *text, size_t length, const char *path, const char *di
 	}
 	plan_destroy(plan);
 	return rc == -ENOMEM ? err_set(err, ERR_HOST, ENOMEM, "%s: out of memory", path) : rc;
+}
+
+int plan_parse(const char *text, size_t length, const char *path, const char *directory, struct plan **ret_plan,
+	       struct plan_problems *ret_problems, struct err *err)
+{
+	return plan_parse_pilot(text, length, path, directory, NULL, ret_plan, ret_problems, err);
 }
 
 void plan_destroy(struct plan *plan)

@@ -57,6 +57,16 @@ struct plan_stop {
 
 enum { PLAN_STOP_LEAST = 6 }; /* with fewer restarts there is no 95 % interval */
 
+/*
+ * A pilot of a plan: the same cells (or some of them, evenly spread, with their tares) with few restarts, runs and
+ * probes, to learn what they cost and how they vary. A plan of its own, which no store of the plan itself takes.
+ */
+struct plan_pilot {
+	uint32_t restarts, runs;
+	uint32_t probes_most; /* of a run; the plan's own count where that is less. 0: as the plan has it */
+	uint32_t cells_most;  /* tares not counted; 0: all */
+};
+
 /* A restart in the order in which it will run. */
 struct turn {
 	uint32_t cell;
@@ -72,6 +82,7 @@ struct plan {
 	uint64_t text_hash;    /* FNV-1a 64 of text: a store resumes only with the same plan */
 
 	const char *name;
+	bool pilot; /* a pilot: its data enter no figure */
 	enum measure measure;
 	uint64_t seed;
 	uint32_t restarts; /* per cell, one in each block; a tare has two: before (2 * block) and after the others */
@@ -124,9 +135,17 @@ struct plan_problems {
  */
 int plan_load(const char *path, struct plan **ret_plan, struct plan_problems *ret_problems, struct err *err);
 
+/* Its pilot, from the same file: for a plan that plan_load has found right. */
+int plan_load_pilot(const char *path, const struct plan_pilot *pilot, struct plan **ret_plan,
+		    struct plan_problems *ret_problems, struct err *err);
+
 /* The same from text in memory; `path` for messages only, relative names start at `directory`. */
 int plan_parse(const char *text, size_t length, const char *path, const char *directory, struct plan **ret_plan,
 	       struct plan_problems *ret_problems, struct err *err);
+
+int plan_parse_pilot(const char *text, size_t length, const char *path, const char *directory,
+		     const struct plan_pilot *pilot, struct plan **ret_plan, struct plan_problems *ret_problems,
+		     struct err *err);
 
 void plan_destroy(struct plan *plan);
 void plan_problems_release(struct plan_problems *problems);

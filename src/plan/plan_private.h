@@ -35,6 +35,7 @@ extern const struct measure_kind measure_kinds[MEASURES];
 /* A plan while it is built: the plan, what is wrong with it, and where its parts stand in the text. */
 struct draft {
 	struct plan *plan;
+	const struct plan_pilot *pilot; /* NULL: the plan itself */
 	struct problems problems;
 	const struct measure_kind *measure; /* NULL: none, or not usable; what hangs on it is not checked */
 	const struct node *root;
@@ -62,6 +63,10 @@ bool section_is_map(struct draft *d, const struct node *node, const char *exampl
 
 /* order.c: blocks and turns. 0 or -ENOMEM. */
 int turns_build(struct plan *plan);
+
+/* pilot.c: what makes the draft a pilot's; before its cells are checked, and once there are turns. 0 or -ENOMEM. */
+int pilot_shrink(struct draft *d);
+void pilot_thin(struct plan *plan, const struct plan_pilot *pilot);
 
 /* The text of a scalar, or NULL with a problem that says what `what` should have been. */
 const char *scalar_text(struct draft *d, const struct node *node, const char *what);

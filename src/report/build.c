@@ -366,11 +366,24 @@ static int measure_all(struct build *b)
 	return rc;
 }
 
+static int refuse_pilot(struct build *b)
+{
+	for (uint32_t i = 0; i < b->campaign.fact_count; i++)
+		if (strcmp(b->campaign.facts[i].name, "plan.pilot") == 0)
+			return err_set(
+				b->err, ERR_USAGE, ENOTSUP,
+				"%s: a pilot: its data enter no figure; 'tare plan --pilot' draws its proposal again",
+				store_path(b->store));
+	return 0;
+}
+
 static int build(struct build *b)
 {
 	uint32_t count = 0;
 	int rc = store_read_campaign(b->store, &b->arena, &b->campaign, b->err);
 
+	if (rc == 0)
+		rc = refuse_pilot(b);
 	if (rc != 0)
 		return rc;
 	rc = store_read_restarts(b->store, &b->arena, &b->stored, &count, b->err);

@@ -86,6 +86,40 @@ static void stop_says_how_many_restarts(void **state)
 	plan_destroy(plan);
 }
 
+/* Few restarts, some of the cells, and the tares of those; another plan as far as a store is concerned. */
+static void a_pilot_is_a_small_plan_of_its_own(void **state)
+{
+	static const char text[] = PLAN_HEAD "matrix: { program: [a, b, c], size: [64B, 128B] }\nwarmup: 1s\n"
+					     "stop: { width: 5% }\nprobes: { count: 5k }\n";
+	const struct plan_pilot size = { .restarts = 3, .runs = 2, .probes_most = 100, .cells_most = 2 };
+	struct plan *whole = good(text), *plan = NULL;
+	struct plan_problems problems;
+	struct err err = { 0 };
+	uint32_t seen[8] = { 0 };
+
+	(void)state;
+	assert_int_equal(plan_parse_pilot(text, strlen(text), "-", ".", &size, &plan, &problems, &err), 0);
+	assert_true(plan->pilot);
+	assert_false(whole->pilot);
+	assert_string_equal(plan->name, "t-pilot");
+	assert_true(plan->text_hash != whole->text_hash);
+	assert_false(plan->stop.on);
+	assert_int_equal(plan->runs, 2);
+	assert_int_equal(plan->warmup_ns, whole->warmup_ns); /* the regime stays */
+	assert_int_equal(settings_number(&plan->probes, "count"), 100);
+	assert_int_equal(plan->cell_count, whole->cell_count);
+	for (uint32_t i = 0; i < plan->turn_count; i++)
+		seen[plan->turns[i].cell]++;
+	/* the first and the last cell, and both tares, which have two restarts in each block */
+	assert_int_equal(seen[0], 3);
+	assert_int_equal(seen[5], 3);
+	assert_int_equal(seen[6], 6);
+	assert_int_equal(seen[7], 6);
+	assert_int_equal(plan->turn_count, 18);
+	plan_destroy(plan);
+	plan_destroy(whole);
+}
+
 static void everything_is_read(void **state)
 {
 	struct plan *plan = good(
@@ -315,6 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(stop_says_how_many_restarts),
+		cmocka_unit_test(a_pilot_is_a_small_plan_of_its_own),
 		cmocka_unit_test(everything_is_read),
 		cmocka_unit_test(matrix_extra_and_tares),
 		cmocka_unit_test(setup_of_a_cell),
