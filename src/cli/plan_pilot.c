@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/plan_check.h"
+#include "campaign/deciding.h"
 #include "cli/run_campaign.h"
 
 enum { RUNS = 3, PROBES_LEAST = 20, RUNS_MOST = 20, RESTARTS_LEAST = 12 };
@@ -115,7 +116,7 @@ static int width_asked(const struct invocation *inv, const struct plan *plan, do
 			       "plan: --pilot needs to know how narrow the intervals shall be: give --width, such as "
 			       "--width 5%%, or the plan a stop: section");
 	*ret = (given->present ? (double)given->number : plan->stop.width_ppm) / 1e6;
-	if (!plan->target || plan->stop.of || setting_find(plan->probes.table, "count"))
+	if (deciding_has_samples(plan) || plan->stop.of)
 		return 0;
 	return err_set(err, ERR_USAGE, EINVAL,
 		       "plan: runs of measure %s yield values: the plan's stop: must name one, such as of: batch_wall",

@@ -47,7 +47,7 @@ const struct setting plan_settings[] = {
 };
 
 static const char *const top_keys[] = { "name",   "measure", "seed",  "restarts", "runs",   "warmup", "resources",
-					"target", "matrix",  "extra", "tare",     "probes", "stop", NULL };
+					"target", "matrix",  "extra", "tare",     "probes", "stop",   NULL };
 
 const char *scalar_text(struct draft *d, const struct node *node, const char *what)
 {
