@@ -23,8 +23,9 @@ int transit_places_choose(struct transit_places *ret, struct err *err)
 	cpu_set_t allowed;
 	int rc = cpus_allowed(&allowed, err);
 
-	if (rc == 0)
-		rc = cores_choose(CPU_COUNT(&allowed) < 2 ? 1 : 2, &cores, err);
+	if (rc < 0)
+		return rc;
+	rc = cores_choose(CPU_COUNT(&allowed) < 2 ? 1 : 2, &cores, err);
 	if (rc < 0)
 		return rc;
 	transit_places_assign(&allowed, (const int32_t[2]){ cores.cpu[0], cores.count < 2 ? -1 : cores.cpu[1] }, ret);

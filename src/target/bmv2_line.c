@@ -300,8 +300,10 @@ static int program(struct bmv2_line *line, struct bmv2_switch *s, struct arena *
 
 	if (rc == 0)
 		rc = p4rt_set_pipeline(s->client, info, p->json.text, p->json.length_bytes, PROGRAM_NS, err);
-	if (rc == 0)
+	if (rc == 0) {
+		TARE_ASSERT(entries);
 		rc = program_entries(s, entries, err);
+	}
 	if (rc < 0 && err)
 		err_wrap(err, "program %s", p->name);
 	p4rt_entries_destroy(entries);

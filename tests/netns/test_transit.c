@@ -196,6 +196,37 @@ static void a_clock_is_aligned_and_its_step_found(void **state)
 	finish(&o);
 }
 
+/* 50,000 a second: a busy host makes them late, but each is accounted for, with the stamps of every place it was at. */
+static void close_probes_are_all_accounted_for(void **state)
+{
+	const struct ledger *l;
+	struct transit *rows;
+	struct outcome o;
+	uint32_t count;
+
+	(void)state;
+	measure(tare_switch("--threads 1"),
+		"matrix: { program: [l3_lpm] }\nprobes: { count: 20000, interval: 20us, size: 64B }\n", &o);
+	l = &only_cell(&o)->ledger;
+	rows = rows_of(&o, &count);
+	assert_int_equal(count, 20000);
+	assert_int_equal(l->sent, 20000);
+	assert_true(ledger_balances(l));
+	assert_true(l->fate[FATE_MATCHED] > 10000);
+	for (uint32_t i = 0; i < count; i++) {
+		/* never early, and in order */
+		assert_true(rows[i].tx_ns >= rows[i].sched_ns);
+		assert_true(i == 0 || rows[i].tx_ns > rows[i - 1].tx_ns);
+		assert_int_equal(rows[i].flags & TRANSIT_TX_ASKED, 0);
+		if (rows[i].fate != FATE_MATCHED)
+			continue;
+		assert_true(rows[i].tx_ns <= rows[i].sw_in_ns && rows[i].sw_in_ns <= rows[i].sw_out_ns &&
+			    rows[i].sw_out_ns <= rows[i].rx_ns);
+	}
+	free(rows);
+	finish(&o);
+}
+
 static void the_carrier_is_sent_and_received(void **state)
 {
 	const struct cell_result *c;
@@ -322,6 +353,7 @@ int main(void)
 		cmocka_unit_test(a_delay_is_recovered_for_every_program),
 		cmocka_unit_test(what_is_lost_and_doubled_is_counted),
 		cmocka_unit_test(a_clock_is_aligned_and_its_step_found),
+		cmocka_unit_test(close_probes_are_all_accounted_for),
 		cmocka_unit_test(the_carrier_is_sent_and_received),
 		cmocka_unit_test(a_switch_that_dies_fails_its_restart_alone),
 		cmocka_unit_test(a_switch_that_never_answers),
