@@ -10,6 +10,7 @@ const struct verb *const verbs[] = {
 	&verb_report,
 	&verb_compare,
 	&verb_export,
+	&verb_import,
 	&verb_verify,
 	&verb_clean,
 	&verb_far_end,

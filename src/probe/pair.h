@@ -16,6 +16,10 @@ enum pair_flags {
 	PAIR_SET_APART = 1 << 0, /* poll gap over the limit at either receiver */
 	PAIR_TX_FAR =
 		1 << 1, /* sched and tx are another machine's, brought to this clock to within its answers' delay */
+	/* Imported runs only (docs/adr): what became of it was settled before it was sent, as its id is unreadable or
+	 * another's too. It has a fate and no latency, and ranks in no quantile. */
+	PAIR_NOT_RANKED = 1 << 2,
+	PAIR_NO_TX = 1 << 3, /* its send time was not recorded: sched and tx hold a stamp of its arrival */
 };
 
 struct pair {

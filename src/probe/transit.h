@@ -26,6 +26,7 @@
 enum transit_flags {
 	TRANSIT_SET_APART = 1 << 0, /* a clock stepped while it was under way: in no figure */
 	TRANSIT_TX_ASKED = 1 << 1,  /* the kernel has no stamp of its leaving: tx_ns is before the call that sent it */
+	TRANSIT_NO_HOST = 1 << 2,   /* imported: only the switch's own stamps were recorded, sched and tx are none */
 };
 
 /* One row for every probe sent. ns: CLOCK_REALTIME since the run's start (run_record.started_utc_ns). */

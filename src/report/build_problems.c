@@ -185,11 +185,57 @@ static void few_restarts(struct problems *p)
 		    few, r->cell_count, NET_BLOCKS_MIN, least->title, least->restarts_valid);
 }
 
+/* The gross distribution at a probability (0 to 1) between its points; NaN outside them. */
+static double ecdf_at(const struct cell_result *c, double probability)
+{
+	for (uint32_t i = 1; i < c->ecdf_count; i++) {
+		double low = c->ecdf_p[i - 1] / 100, high = c->ecdf_p[i] / 100;
+
+		if (probability >= low && probability <= high)
+			return c->ecdf_ns[i - 1] +
+			       (c->ecdf_ns[i] - c->ecdf_ns[i - 1]) * (probability - low) / (high - low);
+	}
+	return NAN;
+}
+
+/* Probes whose id was settled before they were sent rank nowhere. How far could they move the median, were they all alike? */
+static uint64_t cell_unranked(struct problems *p, const struct cell_work *w)
+{
+	const struct cell_result *c = w->cell;
+	uint64_t unranked = 0;
+	double share, low, high;
+
+	for (uint32_t i = 0; i < w->restart_count; i++)
+		for (uint32_t j = 0; j < w->restarts[i]->run_count; j++) {
+			const struct run_result *r = &w->restarts[i]->runs[j];
+
+			if (r->valid && strcmp(w->restarts[i]->state, "valid") == 0)
+				unranked += r->ledger.sent - r->ledger.set_apart - r->ranked;
+		}
+	if (unranked == 0)
+		return 0;
+	share = (double)unranked / (double)c->ledger.sent;
+	low = share < 0.5 ? ecdf_at(c, (0.5 - share) / (1 - share)) : NAN;
+	high = share < 0.5 ? ecdf_at(c, 0.5 / (1 - share)) : NAN;
+	if (isnan(low) || !isfinite(high))
+		say(p, "warning", c->title,
+		    "%.1f %% of the probes have no id of their own and rank in no quantile: too many to bound the "
+		    "median",
+		    100 * share);
+	else
+		say(p, "warning", c->title,
+		    "%.1f %% of the probes have no id of their own and rank in no quantile: gross holds if ids have "
+		    "nothing "
+		    "to do with latency; whatever theirs is, the median is within %.1f and %.1f ns",
+		    100 * share, low, high);
+	return unranked;
+}
+
 static void cell_samples(struct problems *p, const struct cell_work *w)
 {
 	const struct cell_result *c = w->cell;
 	const struct ledger *l = &c->ledger;
-	uint64_t without = l->sent - l->fate[FATE_MATCHED];
+	uint64_t without = l->sent - l->fate[FATE_MATCHED] - cell_unranked(p, w);
 
 	if (percent(without, l->sent) >= 1)
 		say(p, "warning", c->title,
@@ -259,6 +305,14 @@ static void unstable_clock(struct problems *p)
 		if (strcmp(r->facts[i].name, "tsc.invariant") == 0 && strcmp(r->facts[i].value, "no") == 0)
 			say(p, "warning", "",
 			    "the TSC is not invariant on this host (allowed by --allow-unstable-tsc)");
+}
+
+/* What an import had to assume, and what it left out. */
+static void imported(struct problems *p)
+{
+	for (uint32_t i = 0; i < p->result->event_count; i++)
+		if (strcmp(p->result->events[i].kind, "import") == 0)
+			say(p, "note", "", "%s", p->result->events[i].message);
 }
 
 static void campaign_whole(struct problems *p, uint64_t packets_dropped)
@@ -363,6 +417,7 @@ int problems_build(struct result *result, const struct cell_work *works, uint64_
 	struct problems p = { .result = result };
 
 	campaign_whole(&p, packets_dropped);
+	imported(&p);
 	set_apart(&p);
 	tare_drift(&p, works);
 	few_restarts(&p);

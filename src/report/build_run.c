@@ -149,6 +149,9 @@ const char *run_why_invalid(const struct run_record *record, const struct ledger
 /* Differences of the ranked, finite samples, unsorted. */
 struct gathered {
 	uint32_t finite, lost, truths;
+	uint32_t sent_known;         /* of the finite ones, with their send time: one_way and intended */
+	uint32_t gaps;               /* of the finite ones, with their poll gaps */
+	bool unknown_tx;             /* of any probe */
 	double gap_path, gap_bypass; /* sums, ticks */
 };
 
@@ -162,7 +165,10 @@ static struct gathered gather(struct run_work *w, uint32_t count, double ns_per_
 		int64_t diff = p->path_ticks - p->bypass_ticks;
 
 		/* Law 3: what was sent and has no latency is infinite, whatever became of it. Law 9: set apart is in
-		 * no figure at all. */
+		 * no figure at all. And what could never have had one says nothing (docs/adr). */
+		g.unknown_tx = g.unknown_tx || (p->flags & PAIR_NO_TX);
+		if (p->flags & PAIR_NOT_RANKED)
+			continue;
 		if (p->fate != FATE_MATCHED) {
 			g.lost++;
 			if (packets && packet_table_add(packets, p->packet, INFINITY) != 0)
@@ -171,12 +177,16 @@ static struct gathered gather(struct run_work *w, uint32_t count, double ns_per_
 		}
 		if (p->flags & PAIR_SET_APART)
 			continue;
-		w->gross[g.finite] = diff;
-		w->one_way[g.finite] = p->path_ticks - p->tx_ticks;
-		w->intended[g.finite] = p->path_ticks - p->sched_ticks;
-		g.finite++;
-		g.gap_path += (double)p->gap_path_ticks;
-		g.gap_bypass += (double)p->gap_bypass_ticks;
+		w->gross[g.finite++] = diff;
+		if (!(p->flags & PAIR_NO_TX)) {
+			w->one_way[g.sent_known] = p->path_ticks - p->tx_ticks;
+			w->intended[g.sent_known++] = p->path_ticks - p->sched_ticks;
+		}
+		if (p->gap_path_ticks != PAIR_NONE && p->gap_bypass_ticks != PAIR_NONE) {
+			g.gap_path += (double)p->gap_path_ticks;
+			g.gap_bypass += (double)p->gap_bypass_ticks;
+			g.gaps++;
+		}
 		if (p->truth_ticks != PAIR_NONE) {
 			w->truth[g.truths] = p->truth_ticks;
 			w->excess[g.truths++] = diff - p->truth_ticks;
@@ -249,8 +259,8 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 	sort_i64(w->gross, g.finite, w->scratch);
 	if (findings && !findings->checked && check_values(w, g.finite, findings) != 0)
 		return -ENOMEM;
-	sort_i64(w->one_way, g.finite, w->scratch);
-	sort_i64(w->intended, g.finite, w->scratch);
+	sort_i64(w->one_way, g.sent_known, w->scratch);
+	sort_i64(w->intended, g.sent_known, w->scratch);
 	set = (struct sample_set){
 		.ticks = w->gross, .finite = g.finite, .lost = g.lost, .quantum = record->tsc_tick_ns / ns_per_tick
 	};
@@ -263,12 +273,16 @@ int run_measure(struct run_work *w, uint32_t count, const struct run_record *rec
 	}
 	for (unsigned i = 0; i < ECDF_POINTS; i++)
 		trace->ecdf_ns[i] = run_point_ns(&set, ecdf_probability(i), ns_per_tick);
-	if (g.finite) {
-		trace->gap_path_ns = g.gap_path / g.finite * ns_per_tick;
-		trace->gap_bypass_ns = g.gap_bypass / g.finite * ns_per_tick;
+	if (g.gaps) {
+		trace->gap_path_ns = g.gap_path / g.gaps * ns_per_tick;
+		trace->gap_bypass_ns = g.gap_bypass / g.gaps * ns_per_tick;
 	}
-	/* Law 1: from a time of another machine's clock, known to some 100 us, no stamp is taken off. */
-	if (count == 0 || !(w->pairs[0].flags & PAIR_TX_FAR)) {
+	set.finite = g.sent_known;
+	/*
+	 * Where no send time was recorded there is no such figure, not even one that is lost. Law 1: nor from a time of
+	 * another machine's clock, known to some 100 us.
+	 */
+	if ((g.sent_known || !g.unknown_tx) && (count == 0 || !(w->pairs[0].flags & PAIR_TX_FAR))) {
 		set.ticks = w->one_way;
 		run_quantiles_of(&set, ns_per_tick, &ret->one_way);
 		set.ticks = w->intended;

@@ -30,6 +30,8 @@ struct samples {
 	int64_t *inside, *one_way, *intended, *scratch;
 	double *since_tx[CHAIN_LINKS], *links[CHAIN_LINKS];
 	uint32_t finite, lost;
+	uint32_t received; /* of the finite ones, with the host's stamps */
+	bool no_host;      /* a probe without the host's stamps is among them */
 	uint32_t points[CHAIN_LINKS], link_counts[CHAIN_LINKS];
 };
 
@@ -98,6 +100,7 @@ static void gather(struct samples *s, const struct transit *rows, uint32_t count
 
 		while (i >= alignment->segments[at].first + alignment->segments[at].count)
 			at++;
+		s->no_host = s->no_host || (r->flags & TRANSIT_NO_HOST);
 		/* Law 3: a probe without a latency is infinite; law 9: one set apart is in no figure. */
 		if (r->fate != FATE_MATCHED) {
 			s->lost++;
@@ -105,10 +108,11 @@ static void gather(struct samples *s, const struct transit *rows, uint32_t count
 		}
 		if (r->flags & TRANSIT_SET_APART)
 			continue;
-		s->inside[s->finite] = (r->p4_out_us - r->p4_in_us) * 1000;
-		s->one_way[s->finite] = r->rx_ns - r->tx_ns;
-		s->intended[s->finite] = r->rx_ns - r->sched_ns;
-		s->finite++;
+		s->inside[s->finite++] = (r->p4_out_us - r->p4_in_us) * 1000;
+		if (r->flags & TRANSIT_NO_HOST)
+			continue;
+		s->one_way[s->received] = r->rx_ns - r->tx_ns;
+		s->intended[s->received++] = r->rx_ns - r->sched_ns;
 		add_chain(s, r, &alignment->segments[at]);
 	}
 }
@@ -125,17 +129,20 @@ static void figures(struct samples *s, struct run_result *ret, struct run_trace 
 
 	ret->ranked = (uint64_t)s->finite + s->lost;
 	sort_i64(s->inside, s->finite, s->scratch);
-	sort_i64(s->one_way, s->finite, s->scratch);
-	sort_i64(s->intended, s->finite, s->scratch);
+	sort_i64(s->one_way, s->received, s->scratch);
+	sort_i64(s->intended, s->received, s->scratch);
 	run_quantiles_of(&set, 1, &ret->gross);
 	ret->iqr_ns = run_point_ns(&set, 0.75, 1) - run_point_ns(&set, 0.25, 1);
 	for (unsigned i = 0; i < ECDF_POINTS; i++)
 		trace->ecdf_ns[i] = run_point_ns(&set, ecdf_probability(i), 1);
 	set.quantum = 0;
-	set.ticks = s->one_way;
-	run_quantiles_of(&set, 1, &ret->one_way);
-	set.ticks = s->intended;
-	run_quantiles_of(&set, 1, &ret->intended);
+	set.finite = s->received;
+	if (s->received || !s->no_host) {
+		set.ticks = s->one_way;
+		run_quantiles_of(&set, 1, &ret->one_way);
+		set.ticks = s->intended;
+		run_quantiles_of(&set, 1, &ret->intended);
+	}
 	for (int i = 0; i < CHAIN_LINKS; i++) {
 		trace->chain_ns[i] = median_of(s->since_tx[i], s->points[i]);
 		trace->link_ns[i] = median_of(s->links[i], s->link_counts[i]);

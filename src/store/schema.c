@@ -188,6 +188,7 @@ static const char *course_sql(struct arena *arena)
 
 const struct schema_part schema_parts[] = {
 	{ 2, transit_sql },
+	{ 3, schema_second_sql },
 	{ 3, value_sql },
 	{ 3, course_sql },
 	{ 3, schema_control_sql },

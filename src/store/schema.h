@@ -29,6 +29,9 @@ extern const struct run_column run_columns[]; /* ends with a NULL name */
 /* The same for struct transit_conditions and table run_transit, after run. */
 extern const struct run_column transit_columns[];
 
+/* second_clock.c: run_second and second. */
+const char *schema_second_sql(struct arena *arena);
+
 /*
  * What came after schema 1, in the order in which it came: a line a part in schema.c. A new
  * database gets every part; one of an older schema the parts that are newer than it, when it is

@@ -222,9 +222,14 @@ static void disconnect_db(struct store *s)
 	sqlite3_finalize(s->select_transits);
 	sqlite3_finalize(s->insert_value);
 	sqlite3_finalize(s->select_values);
+	sqlite3_finalize(s->insert_second_clock);
+	sqlite3_finalize(s->insert_second);
+	sqlite3_finalize(s->select_second_clock);
+	sqlite3_finalize(s->select_second);
 	s->insert_run = s->insert_pair = s->select_pairs = NULL;
 	s->insert_conditions = s->insert_transit = s->select_conditions = s->select_transits = NULL;
 	s->insert_value = s->select_values = NULL;
+	s->insert_second_clock = s->insert_second = s->select_second_clock = s->select_second = NULL;
 	/* One plain file again. Refused while a report reads, or on a full disk: then the log stays, and nothing is lost. */
 	if (s->writer && s->db) {
 		sqlite3_busy_timeout(s->db, 0);
@@ -435,6 +440,15 @@ int store_open_write(const char *dir, const struct plan *plan, struct store **re
 	}
 	*ret_store = s;
 	return 0;
+}
+
+int store_write_fast(struct store *s, struct err *err)
+{
+	TARE_ASSERT(s->writer && !s->in_restart);
+	return store_exec(s,
+			  "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
+			  "PRAGMA cache_size=-65536",
+			  "opening it for writing", err);
 }
 
 int store_settle(const char *dir, struct err *err)

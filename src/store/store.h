@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "probe/pair.h"
 #include "probe/run.h"
+#include "probe/second_clock.h"
 #include "probe/transit.h"
 
 /*
@@ -44,6 +45,12 @@ int store_open_write(const char *dir, const struct plan *plan, struct store **re
 /* For reports: changes nothing that is recorded, works beside a running campaign, and without write permission on a
  * store that was closed. */
 int store_open_read(const char *dir, struct store **ret_store, struct err *err);
+
+/*
+ * For a store that is written at once and takes its place when it is whole (an import): no log, no waiting for the
+ * disk. After store_open_write, before the first restart; a kill then leaves nothing that can be read.
+ */
+int store_write_fast(struct store *store, struct err *err);
 
 void store_close(struct store *store); /* NULL is fine; a restart that is open is abandoned */
 
@@ -82,6 +89,10 @@ int store_put_run(struct store *store, const struct run_record *run, const struc
 int store_put_transit_run(struct store *store, const struct run_record *run,
 			  const struct transit_conditions *conditions, const struct transit *rows, uint32_t row_count,
 			  struct err *err);
+
+/* The second clock's view of the run put last: once a run. Rows in order of seq, clock->pairs of them. */
+int store_put_second(struct store *store, const struct second_clock *clock, const struct second_pair *rows,
+		     struct err *err);
 
 /*
  * What a run found, as a number with its name and unit ("batch_wall", "ms"): all there is of a run of a
@@ -202,6 +213,13 @@ int64_t store_read_transits(struct store *store, const struct stored_run *run, s
 			    uint32_t capacity, struct err *err);
 int store_read_conditions(struct store *store, const struct stored_run *run, struct transit_conditions *ret,
 			  struct err *err);
+
+/* 1: the run has a second clock; 0: none (or a store of a schema before 3). */
+int store_read_second_clock(struct store *store, const struct stored_run *run, struct second_clock *ret,
+			    struct err *err);
+/* Its rows in order of seq, clock->pairs of them, which must fit `capacity`. Returns how many, or -errno. */
+int64_t store_read_second(struct store *store, const struct stored_run *run, const struct second_clock *clock,
+			  struct second_pair *ret_rows, uint32_t capacity, struct err *err);
 
 /* The values of a run in the order in which they were put; none in a store of a schema before 3. */
 int store_read_values(struct store *store, const struct stored_run *run, struct arena *arena, struct run_value **ret,

@@ -29,6 +29,7 @@ struct store {
 	sqlite3_stmt *insert_run, *insert_pair, *select_pairs;
 	sqlite3_stmt *insert_conditions, *insert_transit, *select_conditions, *select_transits;
 	sqlite3_stmt *insert_value, *select_values;
+	sqlite3_stmt *insert_second_clock, *insert_second, *select_second_clock, *select_second;
 };
 
 /* Fill *err from the last error of SQLite: `doing` completes "while ...". Returns -errno. */

@@ -9,6 +9,7 @@
 	"DROP VIEW hop_us; DROP TABLE hop;"                                                                            \
 	"DROP TABLE value;"                                                                                            \
 	"DROP VIEW operation_us; DROP TABLE operation; DROP TABLE run_control;"                                        \
+	"DROP TABLE second; DROP TABLE run_second;"                                                                    \
 	"PRAGMA user_version=2;"
 
 #define STORE_WITHOUT_2                                                                                                \
