@@ -9,6 +9,7 @@ static const struct measure_ops *const all[] = {
 	&measure_telemetry,
 	&measure_control,
 	&measure_resources,
+	&measure_calibrate,
 };
 
 const struct measure_ops *measure_find_ops(enum measure measure)

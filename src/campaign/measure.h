@@ -56,6 +56,7 @@ struct measure_ops {
 extern const struct measure_ops measure_telemetry;
 extern const struct measure_ops measure_control;
 extern const struct measure_ops measure_resources;
+extern const struct measure_ops measure_calibrate;
 extern const struct measure_ops measure_differential, measure_transit;
 
 /* NULL: this build cannot run that measure. */

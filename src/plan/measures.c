@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/plan_private.h"
+#include "probe/calibrate_settings.h"
 #include "probe/control.h"
 #include "probe/differential_settings.h"
 #include "probe/differential_stream.h"
@@ -38,7 +39,11 @@ const struct measure_kind measure_kinds[MEASURES] = {
 				.probes = resources_settings,
 				.check = resources_settings_check,
 				.outline = resources_outline },
-	[MEASURE_CALIBRATE] = { .name = "calibrate" },
+	[MEASURE_CALIBRATE] = { .name = "calibrate",
+				.on_line = true,
+				.probes = calibrate_settings,
+				.check = calibrate_settings_check,
+				.outline = calibrate_outline },
 };
 
 const char *measure_name(enum measure measure)

@@ -38,6 +38,7 @@ struct carrier {
 	int64_t halt_ns;  /* of carrier_halt; 0: not yet */
 	atomic_bool stop;
 	atomic_ullong sent, refused;
+	atomic_llong hole_ns;
 };
 
 static int64_t monotonic_ns(void)
@@ -100,6 +101,13 @@ static uint64_t most_at_once(const struct carrier *c)
 	return (uint64_t)(2 * SLEEP_LEAST_NS / period_ns(c)) + SPARE;
 }
 
+/* Only the thread that sends writes it. */
+static void note_hole(struct carrier *c, int64_t late_ns)
+{
+	if (late_ns > atomic_load_explicit(&c->hole_ns, memory_order_relaxed))
+		atomic_store_explicit(&c->hole_ns, late_ns, memory_order_relaxed);
+}
+
 static void *send_all(void *context)
 {
 	const struct protection protection = { .wanted = PROTECT_FIFO };
@@ -116,6 +124,7 @@ static void *send_all(void *context)
 		if (due > next + most)
 			due = next + most;
 		if (due > next) {
+			note_hole(c, now_ns - c->start_ns - (int64_t)((double)next * period_ns(c)));
 			send_some(c, due - next);
 			next = due;
 		}
@@ -229,6 +238,7 @@ int carrier_counts(struct carrier *c, struct carrier_counts *ret, struct err *er
 		.sent = atomic_load_explicit(&c->sent, memory_order_relaxed),
 		.refused = atomic_load_explicit(&c->refused, memory_order_relaxed),
 		.received = c->received,
+		.hole_ns = atomic_load_explicit(&c->hole_ns, memory_order_relaxed),
 	};
 	return 0;
 }

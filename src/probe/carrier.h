@@ -37,6 +37,7 @@ struct carrier_counts {
 	uint64_t due;           /* frames that the schedule asked for up to now, or to carrier_halt */
 	uint64_t sent, refused; /* frames; refused: the interface would not take them */
 	uint64_t received;
+	int64_t hole_ns; /* longest time by which a frame went out too late, the next in a burst behind it */
 };
 int carrier_counts(struct carrier *c, struct carrier_counts *ret, struct err *err);
 

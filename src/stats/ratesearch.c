@@ -491,7 +491,7 @@ const char *ratesearch_irregularity_words(enum ratesearch_irregularity one)
 	case RATESEARCH_WIDE:
 		return "bounds not as close as asked";
 	case RATESEARCH_SENDER:
-		return "the sender could not offer the upper bound";
+		return "the sender could not offer the upper bound evenly";
 	default:
 		return "?";
 	}

@@ -194,6 +194,7 @@ const struct schema_part schema_parts[] = {
 	{ 3, schema_control_sql },
 	{ 3, schema_resource_sql },
 	{ 3, schema_hop_sql },
+	{ 3, schema_trial_sql },
 	{ 0, NULL },
 };
 

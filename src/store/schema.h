@@ -31,6 +31,8 @@ extern const struct run_column transit_columns[];
 
 /* second_clock.c: run_second and second. */
 const char *schema_second_sql(struct arena *arena);
+/* trial.c: tables of calibrate plans. */
+const char *schema_trial_sql(struct arena *arena);
 
 /*
  * What came after schema 1, in the order in which it came: a line a part in schema.c. A new

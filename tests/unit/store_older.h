@@ -8,6 +8,7 @@
 	"DROP TABLE resource_interface; DROP TABLE resource_machine; DROP TABLE transit_part;"                         \
 	"DROP VIEW hop_us; DROP TABLE hop;"                                                                            \
 	"DROP TABLE value;"                                                                                            \
+	"DROP VIEW trial_loss; DROP TABLE trial; DROP TABLE search;"                                                   \
 	"DROP VIEW operation_us; DROP TABLE operation; DROP TABLE run_control;"                                        \
 	"DROP TABLE second; DROP TABLE run_second;"                                                                    \
 	"PRAGMA user_version=2;"

@@ -328,13 +328,13 @@ static void heads(void **state)
 		  "name: '../x' is not a name; expected up to 64 letters, digits, '-', '_' or '.', a letter or digit "
 		  "first" },
 		{ "name: t\ntarget: { kind: fake }\n" GOOD_MATRIX, 1, 1,
-		  "measure is missing; expected one of: transit, differential, control, telemetry, resources" },
+		  "measure is missing; expected one of: transit, differential, control, telemetry, resources, "
+		  "calibrate" },
 		{ "name: t\nmeasure: transit\ntarget: { kind: fake }\n" GOOD_MATRIX, 3, 9,
 		  "target fake cannot be measured by transit; targets that can: none in this build" },
-		{ "name: t\nmeasure: calibrate\ntarget: { kind: fake }\n" GOOD_MATRIX, 2, 10,
-		  "measure 'calibrate' is not in this build yet; measures: transit, differential, control, telemetry, resources" },
 		{ "name: t\nmeasure: latency\ntarget: { kind: fake }\n" GOOD_MATRIX, 2, 10,
-		  "unknown measure 'latency'; measures: transit, differential, control, telemetry, resources" },
+		  "unknown measure 'latency'; measures: transit, differential, control, telemetry, resources, "
+		  "calibrate" },
 		{ "name: t\nmeasure: diferential\ntarget: { kind: fake }\n" GOOD_MATRIX, 2, 10,
 		  "unknown measure 'diferential'; did you mean 'differential'?" },
 		{ "name: t\nmeasure: differential\n" GOOD_MATRIX, 1, 1,
