@@ -110,7 +110,7 @@ static void note_hole(struct carrier *c, int64_t late_ns)
 
 static void *send_all(void *context)
 {
-	const struct protection protection = { .wanted = PROTECT_FIFO };
+	const struct protection protection = { .wanted = PROTECT_FIFO, .sleeps = true };
 	struct carrier *c = context;
 	const uint64_t most = most_at_once(c);
 	uint64_t next = 0;

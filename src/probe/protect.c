@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-enum { FIFO_PRIORITY = 50 };
+enum { FIFO_PRIORITY = 50, FIFO_SLEEPER = 51 };
 
 static const char autogroup_path[] = "/proc/self/autogroup";
 
@@ -63,16 +63,16 @@ void protect_begin(struct protection *p, enum protect_how wanted)
 
 void protect_end(struct protection *p)
 {
-	if (p->locked)
+	if (p->locked && !p->ended)
 		munlockall();
-	if (p->autogroup_changed)
+	if (p->autogroup_changed && !p->ended)
 		autogroup_write(p->autogroup_before);
-	p->locked = p->autogroup_changed = false;
+	p->ended = true;
 }
 
 enum protect_how protect_thread(const struct protection *p)
 {
-	const struct sched_param fifo = { .sched_priority = FIFO_PRIORITY };
+	const struct sched_param fifo = { .sched_priority = p->sleeps ? FIFO_SLEEPER : FIFO_PRIORITY };
 
 	if (p->wanted == PROTECT_FIFO && sched_setscheduler(0, SCHED_FIFO, &fifo) == 0)
 		return PROTECT_FIFO;
@@ -87,7 +87,7 @@ const char *protect_words(const struct protection *p, enum protect_how got, bool
 	const char *how = "";
 
 	if (got == PROTECT_FIFO)
-		how = "fifo 50, ";
+		how = p->sleeps ? "fifo 51, " : "fifo 50, ";
 	else if (got == PROTECT_NICE)
 		how = p->autogroup_changed ? "nice -20, autogroup -20, " : "nice -20, ";
 	snprintf(buf, size_bytes, "%s%s%s", how, pinned ? "affinity" : "no affinity", p->locked ? ", mlock" : "");

@@ -16,7 +16,10 @@ enum protect_how { PROTECT_NOTHING, PROTECT_NICE, PROTECT_FIFO };
 
 struct protection {
 	enum protect_how wanted; /* and allowed, as far as is known */
-	bool locked, autogroup_changed;
+	bool sleeps; /* its threads sleep between short pieces of work: they go before those that never do. Set after
+			protect_begin */
+	bool locked, autogroup_changed; /* what was done; stays when it has been undone */
+	bool ended;
 	int autogroup_before;
 };
 
@@ -28,7 +31,7 @@ void protect_end(struct protection *p);
 /* For the calling thread, which must be pinned already: a FIFO loop starves what is created behind it. */
 enum protect_how protect_thread(const struct protection *p);
 
-/* "fifo 50, affinity, mlock". Returns buf. */
+/* "fifo 50, affinity, mlock"; after protect_end too. Returns buf. */
 const char *protect_words(const struct protection *p, enum protect_how got, bool pinned, char *buf, size_t size_bytes);
 
 #endif

@@ -263,6 +263,7 @@ static int measure(struct transit_state *s, struct step_watch *steps, struct err
 	protect_begin(&s->protection, s->config->unprotected ? PROTECT_NOTHING
 				      : s->spins             ? PROTECT_NICE
 							     : PROTECT_FIFO);
+	s->protection.sleeps = !s->spins;
 	step_watch_start(steps);
 	s->start_ns = clock_ns(CLOCK_MONOTONIC) + LEAD_NS + s->config->interval_ns;
 	s->start_real_ns = clock_ns(CLOCK_REALTIME) + (s->start_ns - clock_ns(CLOCK_MONOTONIC));
@@ -283,7 +284,6 @@ static int measure(struct transit_state *s, struct step_watch *steps, struct err
 			rc = 0;
 	}
 	step_watch_check(steps);
-	protect_words(&s->protection, s->got, s->config->cpu >= 0, s->protected_how, sizeof(s->protected_how));
 	protect_end(&s->protection);
 	if (interrupted(s))
 		return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
@@ -341,6 +341,7 @@ static int conclude(struct transit_state *s, const struct step_watch *steps, str
 	const struct transit_config *config = s->config;
 	uint64_t arrived, dropped;
 	int64_t *scratch;
+	char words[96];
 	int rc = tap_counts(&s->at[AT_RX].tap, &arrived, &dropped, err);
 
 	if (rc < 0)
@@ -377,7 +378,8 @@ static int conclude(struct transit_state *s, const struct step_watch *steps, str
 	if (transit_align(s->rows, s->sent, config->drift_ppm, &ret->ledger, c, NULL) < 0)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", s->sent);
 	count_missing(s, c);
-	snprintf(ret->protection, sizeof(ret->protection), "%s; %s between probes", s->protected_how,
+	protect_words(&s->protection, s->got, config->cpu >= 0, words, sizeof(words));
+	snprintf(ret->protection, sizeof(ret->protection), "%s; %s between probes", words,
 		 s->spins ? "spins" : "sleeps");
 	judge(s, dropped, ret);
 	return 0;

@@ -36,7 +36,6 @@ struct transit_state {
 	int64_t start_ns;      /* CLOCK_MONOTONIC of probe 0 */
 	int64_t start_real_ns; /* CLOCK_REALTIME of the same moment */
 	struct protection protection;
-	char protected_how[96];
 	bool spins; /* waits for probes awake */
 	/* The loop's, to be read when it has ended: */
 	uint32_t sent;

@@ -725,7 +725,7 @@ static void protection_is_undone(void **state)
 	struct protection p;
 	int policy = sched_getscheduler(0);
 	cpu_set_t before, after;
-	char words[160];
+	char words[160], afterwards[160];
 
 	(void)state;
 	sched_getaffinity(0, sizeof(before), &before);
@@ -734,7 +734,11 @@ static void protection_is_undone(void **state)
 	protect_words(&p, PROTECT_FIFO, true, words, sizeof(words));
 	assert_non_null(strstr(words, "fifo 50, affinity"));
 	protect_end(&p);
-	assert_false(p.locked || p.autogroup_changed);
+	/* what was done is told afterwards: records are written then */
+	assert_string_equal(protect_words(&p, PROTECT_FIFO, true, afterwards, sizeof(afterwards)), words);
+	assert_true(strstr(words, "mlock") || !p.locked);
+	p.sleeps = true;
+	assert_non_null(strstr(protect_words(&p, PROTECT_FIFO, true, words, sizeof(words)), "fifo 51"));
 	sched_getaffinity(0, sizeof(after), &after);
 	assert_true(CPU_EQUAL(&before, &after));
 	protect_begin(&p, PROTECT_NOTHING);
