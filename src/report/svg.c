@@ -103,9 +103,11 @@ static unsigned ticks_of(const struct axis *a, double *ret)
 {
 	if (a->log)
 		return log_ticks(a, ret);
-	for (unsigned i = 0; i <= tick_count(a); i++)
-		ret[i] = a->low + i * a->step;
-	return tick_count(a) + 1;
+	for (unsigned n = 0, last = tick_count(a);; n++) {
+		ret[n] = a->low + n * a->step;
+		if (n == last)
+			return n + 1;
+	}
 }
 
 static void tick_text(const struct axis *a, double value, char *buf)

@@ -152,3 +152,84 @@ double binomial_cdf(int64_t k, uint64_t n, double p)
 		return 1;
 	return beta_inc((double)(n - (uint64_t)k), (double)k + 1, 1 - p);
 }
+
+static double gamma_series(double a, double x)
+{
+	double term = 1 / a, sum = term;
+
+	for (int n = 1; n < 100000 && term > sum * DBL_EPSILON; n++) {
+		term *= x / (a + n);
+		sum += term;
+	}
+	return sum * exp(a * log(x) - x - lgamma(a));
+}
+
+/* The upper part, by Lentz's method. */
+static double gamma_fraction(double a, double x)
+{
+	const double tiny = 1e-300;
+	double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d;
+
+	for (int n = 1; n < 100000; n++) {
+		double term = -n * (n - a), step;
+
+		b += 2;
+		d = term * d + b;
+		d = 1 / (fabs(d) < tiny ? tiny : d);
+		c = b + term / c;
+		c = fabs(c) < tiny ? tiny : c;
+		step = c * d;
+		h *= step;
+		if (fabs(step - 1) < DBL_EPSILON)
+			break;
+	}
+	return h * exp(a * log(x) - x - lgamma(a));
+}
+
+static double chi2_of(double x, double dof, double unused)
+{
+	(void)unused;
+	if (!(x > 0))
+		return 0;
+	return x / 2 < dof / 2 + 1 ? gamma_series(dof / 2, x / 2) : 1 - gamma_fraction(dof / 2, x / 2);
+}
+
+double chi2_cdf(double x, double dof)
+{
+	TARE_ASSERT(dof > 0);
+	return chi2_of(x, dof, 0);
+}
+
+double chi2_quantile(double p, double dof)
+{
+	const struct inverse f = { chi2_of, dof, 0 };
+
+	TARE_ASSERT(p > 0 && p < 1 && dof > 0);
+	return invert(&f, p, 0, dof + 40 * sqrt(2 * dof) + 200);
+}
+
+static double kolmogorov_of(double x, double unused, double unused_too)
+{
+	double sum = 0;
+
+	(void)unused;
+	(void)unused_too;
+	if (x < 0.2) /* under 1e-12 there, where the series would need many terms */
+		return 0;
+	for (int k = 1; k < 40; k++)
+		sum += (k % 2 ? 1 : -1) * exp(-2 * k * k * x * x);
+	return 1 - 2 * sum;
+}
+
+double kolmogorov_cdf(double x)
+{
+	return kolmogorov_of(x, 0, 0);
+}
+
+double kolmogorov_quantile(double p)
+{
+	const struct inverse f = { kolmogorov_of, 0, 0 };
+
+	TARE_ASSERT(p > 0 && p < 1);
+	return invert(&f, p, 0.2, 10);
+}

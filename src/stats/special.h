@@ -23,6 +23,14 @@ double student_quantile(double p, double dof);
 double f_cdf(double f, double dof1, double dof2);
 double f_quantile(double p, double dof1, double dof2);
 
+/* Chi-squared; dof > 0. By the incomplete gamma function: series below its mean, continued fraction above (A&S 6.5). */
+double chi2_cdf(double x, double dof);
+double chi2_quantile(double p, double dof);
+
+/* Kolmogorov's limit law of sqrt(n) sup |F_n - F|: 1 - 2 sum (-1)^(k-1) exp(-2 k^2 x^2); 95 % at 1.3581. */
+double kolmogorov_cdf(double x);
+double kolmogorov_quantile(double p);
+
 /* P(B <= k) of the binomial(n, p); k < 0 gives 0. */
 double binomial_cdf(int64_t k, uint64_t n, double p);
 
