@@ -10,7 +10,8 @@
  * LPM inserts a second through our client into one switch over loopback, the CPU
  * time of both ends for each, reading back, and eight switches at once. Each
  * repeat has switches of its own; entries are encoded within the timed part, as
- * a controller would. usage: bench_p4rt [SWITCH], default tare-switch.
+ * a controller would. Beside it a Python grpcio client (bench/p4rt_python.py) does the same, where $PEER_PYTHON, the peers'
+ * environments of the build or python3 has its modules. usage: bench_p4rt [SWITCH], default tare-switch.
  */
 enum { REPEATS = 5, MOST = 100000, SWITCHES = 8, EACH = 1000 };
 
@@ -139,7 +140,7 @@ static void say(const char *name, double value, const char *unit, double baselin
 }
 
 struct measured {
-	double per_s, client_us, server_us, read_s;
+	double per_s, client_us, server_us, read_s, wall_s;
 };
 
 static int read_back(struct side *side, const struct bench *b, size_t count, double *ret_s)
@@ -211,7 +212,9 @@ static int measure_mode(const struct bench *b, const struct mode *mode, struct l
 	snprintf(how, sizeof(how), "median; %zu LPM inserts, window %u, batch %u; baseline: prototype, toy table",
 		 mode->count, mode->window, mode->batch);
 	snprintf(name, sizeof(name), "p4rt_%s_per_s", mode->name);
-	say(b->is_tare && mode->of_switch ? mode->of_switch : name, median(per_s, REPEATS), "1/s", mode->baseline, how);
+	say(name, median(per_s, REPEATS), "1/s", mode->baseline, how);
+	if (b->is_tare && mode->of_switch)
+		say(mode->of_switch, median(per_s, REPEATS), "1/s", mode->baseline, how);
 	snprintf(name, sizeof(name), "p4rt_%s_client_us", mode->name);
 	say(name, median(client_us, REPEATS), "us", 0, "CPU time of the client for each insert");
 	snprintf(name, sizeof(name), "p4rt_%s_server_us", mode->name);
@@ -232,8 +235,18 @@ static void side_done(void *user, size_t failed, const char *message)
 	side->failed = failed;
 }
 
-static int write_sides(const struct bench *b, struct side *sides, struct loop *loop, double *ret_s)
+static double servers_cpu_ns(const struct side *sides)
 {
+	double sum = 0;
+
+	for (size_t i = 0; i < SWITCHES; i++)
+		sum += cpu_ns(sides[i].child.pid);
+	return sum;
+}
+
+static int write_sides(const struct bench *b, struct side *sides, struct loop *loop, struct measured *m)
+{
+	double own = cpu_ns(getpid()), theirs = servers_cpu_ns(sides);
 	struct p4rt_updates updates = { 0 };
 	int64_t start;
 	size_t done = 0, failed = 0;
@@ -259,23 +272,29 @@ static int write_sides(const struct bench *b, struct side *sides, struct loop *l
 			failed += sides[i].failed;
 		}
 	}
-	*ret_s = (double)(loop_now_ns() - start) / 1e9;
+	m->wall_s = (double)(loop_now_ns() - start) / 1e9;
+	m->client_us = (cpu_ns(getpid()) - own) / 1e3 / (SWITCHES * EACH);
+	m->server_us = (servers_cpu_ns(sides) - theirs) / 1e3 / (SWITCHES * EACH);
 	p4rt_updates_release(&updates);
 	return failed ? -1 : 0;
 }
 
 static int measure_sides(const struct bench *b, struct loop *loop)
 {
-	double seconds[REPEATS];
+	double seconds[REPEATS], client_us[REPEATS], server_us[REPEATS];
 
 	for (int r = 0; r < REPEATS; r++) {
 		struct side sides[SWITCHES] = { 0 };
+		struct measured m = { 0 };
 		int rc = 0;
 
 		for (size_t i = 0; rc == 0 && i < SWITCHES; i++)
 			rc = side_start(b, loop, &sides[i]);
 		if (rc == 0)
-			rc = write_sides(b, sides, loop, &seconds[r]);
+			rc = write_sides(b, sides, loop, &m);
+		seconds[r] = m.wall_s;
+		client_us[r] = m.client_us;
+		server_us[r] = m.server_us;
 		for (size_t i = 0; i < SWITCHES; i++)
 			side_stop(&sides[i]);
 		if (rc < 0)
@@ -283,7 +302,81 @@ static int measure_sides(const struct bench *b, struct loop *loop)
 	}
 	say("p4rt_8x1000_s", median(seconds, REPEATS), "s", 0,
 	    "8 switches, 1000 LPM inserts each, 8 in flight a switch, first byte to last answer");
+	say("p4rt_8x1000_client_us", median(client_us, REPEATS), "us", 0, "CPU time of the client for each of these");
+	say("p4rt_8x1000_server_us", median(server_us, REPEATS), "us", 0, "CPU time of its switch for each of these");
 	return 0;
+}
+
+/* --- the baseline --- */
+
+static bool is_there(const char *path)
+{
+	return path && (!strchr(path, '/') || access(path, X_OK) == 0);
+}
+
+/* Seconds and CPU seconds of COUNT inserts into each switch; 77: this Python lacks the modules. */
+static int python_run(const char *python, const char *mode, const struct side *sides, size_t switches, double *ret_s,
+		      double *ret_cpu_s)
+{
+	char command[1024];
+	size_t n = (size_t)snprintf(command, sizeof(command),
+				    "'%s' " PYTHON_CLIENT " %s %d " PROGRAMS "/l3_lpm.json " PROGRAMS
+				    "/l3_lpm.p4info.txtpb 2>/dev/null",
+				    python, mode, EACH);
+	FILE *pipe;
+	int got;
+
+	for (size_t i = 0; i < switches; i++)
+		n += (size_t)snprintf(command + n, sizeof(command) - n, " %s", sides[i].child.address);
+	pipe = popen(command, "r");
+	got = pipe ? fscanf(pipe, "%lf %lf", ret_s, ret_cpu_s) : 0;
+	n = pipe ? (size_t)WEXITSTATUS(pclose(pipe)) : 1;
+	return n == 77 ? 77 : got == 2 && n == 0 ? 0 : -1;
+}
+
+static int python_measure(const struct bench *b, const char *python, const char *mode, size_t switches, double *ret_s,
+			  double *ret_cpu_s)
+{
+	struct side sides[SWITCHES] = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < switches; i++)
+		rc = switch_child_start(&sides[i].child, b->path) ? 0 : -1;
+	if (rc == 0)
+		rc = python_run(python, mode, sides, switches, ret_s, ret_cpu_s);
+	for (size_t i = 0; i < switches; i++)
+		side_stop(&sides[i]);
+	return rc;
+}
+
+static void measure_python(const struct bench *b)
+{
+	const char *const pythons[] = { getenv("PEER_PYTHON"), PEERS "/p4runtime-shell/bin/python",
+					PEERS "/p4net/bin/python", "python3" };
+	double one_s[REPEATS], one_cpu_s[REPEATS], all_s[REPEATS], all_cpu_s[REPEATS];
+	size_t p = 0;
+	int rc = 77;
+
+	for (; rc == 77 && p < sizeof(pythons) / sizeof(pythons[0]); p++)
+		if (is_there(pythons[p]))
+			rc = python_measure(b, pythons[p], "sync", 1, one_s, one_cpu_s);
+	for (int r = 0; rc == 0 && r < REPEATS; r++) {
+		rc = python_measure(b, pythons[p - 1], "sync", 1, &one_s[r], &one_cpu_s[r]);
+		if (rc == 0)
+			rc = python_measure(b, pythons[p - 1], "async", SWITCHES, &all_s[r], &all_cpu_s[r]);
+	}
+	if (rc != 0) {
+		fprintf(stderr, "bench_p4rt: no baseline of Python: %s\n",
+			rc == 77 ? "no Python here has grpcio and P4Runtime's modules (PEER_PYTHON names one that has)"
+				 : "its client failed");
+		return;
+	}
+	say("p4rt_python_sync_per_s", EACH / median(one_s, REPEATS), "1/s", 0,
+	    "grpcio from Python, one in flight, 1000 LPM inserts");
+	say("p4rt_python_client_us", median(one_cpu_s, REPEATS) * 1e6 / EACH, "us", 0,
+	    "CPU time of that client for each insert");
+	say("p4rt_python_8x1000_s", median(all_s, REPEATS), "s", 0,
+	    "grpc.aio from Python, 8 switches at once, 1000 LPM inserts each, one in flight a switch");
 }
 
 /* The encoder alone. */
@@ -341,6 +434,8 @@ int main(int argc, char **argv)
 		rc = measure_mode(&b, &modes[i], loop);
 	if (rc == 0 && b.path[0])
 		rc = measure_sides(&b, loop);
+	if (rc == 0 && b.path[0])
+		measure_python(&b);
 	if (!b.path[0])
 		fputs("bench_p4rt: no tare-switch in this build: the encoder only\n", stderr);
 	loop_destroy(loop);

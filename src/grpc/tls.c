@@ -26,8 +26,10 @@ static int alpn_choose(SSL *ssl, const unsigned char **out, unsigned char *out_l
 
 static int bad_file(const char *what, const char *path, struct err *err)
 {
-	unsigned long code = ERR_peek_last_error();
-	const char *reason = code ? ERR_reason_error_string(code) : NULL;
+	unsigned long code = ERR_peek_error(); /* the first is the cause */
+	const char *reason = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
+			     : code                 ? ERR_reason_error_string(code)
+						    : NULL;
 
 	ERR_clear_error();
 	return err_set(err, ERR_USAGE, EINVAL, "TLS %s %s: %s", what, path, reason ? reason : "cannot be read");
@@ -51,6 +53,7 @@ int grpc_tls_context(const struct grpc_tls *tls, bool server, SSL_CTX **ret_cont
 	SSL_CTX *ctx;
 	int rc;
 
+	ERR_clear_error();
 	if ((tls->cert == NULL) != (tls->key == NULL) || (server && !tls->cert))
 		return err_set(err, ERR_USAGE, EINVAL, "TLS: a certificate and its key belong together; %s is missing",
 			       tls->cert ? "the key" : "the certificate");
