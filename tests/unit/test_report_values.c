@@ -88,7 +88,7 @@ static struct synthetic_values control(void)
 	return (struct synthetic_values){
 		.measure = MEASURE_CONTROL,
 		.name = "control",
-		.axes = { "switches", "entries", "operation", "mode" },
+		.axes = { "switches", "count", "operation", "mode" },
 		.values = { { "1", "8" }, { "10", "100", "1000" }, { "insert", "read" }, { "sync", "async" } },
 		.restarts = 6,
 		.runs = 3,
@@ -114,7 +114,7 @@ static const struct quantity_result *quantity(const struct result *r, const char
 
 static void a_quantity_is_the_median_of_medians(void **state)
 {
-	static const char cell[] = "switches=8 entries=100 operation=insert mode=sync";
+	static const char cell[] = "switches=8 count=100 operation=insert mode=sync";
 	struct synthetic_values s = control();
 	struct result *r = result_of(&s);
 	const struct quantity_result *q = quantity(r, cell, "batch_wall", "ms");
@@ -138,7 +138,7 @@ static void a_quantity_is_the_median_of_medians(void **state)
 	q = quantity(r, cell, "acting", "us");
 	assert_near(q->value, 12.5, 0);
 	assert_true(q->runs == 6 && q->runs_without == 12);
-	q = quantity(r, "switches=1 entries=1000 operation=read mode=async", "acting", "us");
+	q = quantity(r, "switches=1 count=1000 operation=read mode=async", "acting", "us");
 	assert_true(isinf(q->value) && isnan(q->u));
 	assert_int_equal(r->quantity_count, 4);
 	assert_string_equal(r->quantities[0].name, "batch_wall");
@@ -195,8 +195,8 @@ static void growth_is_fitted_along_axes_that_are_numbers(void **state)
 
 		if (strcmp(w->quantity, "batch_wall") != 0)
 			continue;
-		assert_true(strcmp(w->axis, "switches") == 0 || strcmp(w->axis, "entries") == 0);
-		assert_int_equal(w->series_count, strcmp(w->axis, "entries") == 0 ? 8 : 12);
+		assert_true(strcmp(w->axis, "switches") == 0 || strcmp(w->axis, "count") == 0);
+		assert_int_equal(w->series_count, strcmp(w->axis, "count") == 0 ? 8 : 12);
 		for (uint32_t k = 0; k < w->series_count; k++, fitted++) {
 			assert_near(w->series[k].exponent, 1, 1e-9);
 			assert_true(w->series[k].exponent_interval.low < 1 && w->series[k].exponent_interval.high > 1);
@@ -232,7 +232,7 @@ static void invalid_runs_failed_and_few_restarts_are_said(void **state)
 	s.invalid = every_other;
 	s.failed_turn = 3;
 	r = result_of(&s);
-	q = quantity(r, "switches=1 entries=10 operation=insert mode=sync", "batch_wall", "ms");
+	q = quantity(r, "switches=1 count=10 operation=insert mode=sync", "batch_wall", "ms");
 	assert_int_equal(q->runs, 10);
 	assert_true(isnan(q->interval.low) && isnan(q->u));
 	assert_near(q->interval.level, 93.75, 1e-9);
@@ -269,7 +269,7 @@ static void json_comes_back_whole(void **state)
 	again = json_of(back);
 	assert_string_equal(text, again);
 	/* a number in s keeps its digits */
-	assert_near(quantity(back, "switches=1 entries=10 operation=insert mode=sync", "tiny", "s")->value,
+	assert_near(quantity(back, "switches=1 count=10 operation=insert mode=sync", "tiny", "s")->value,
 		    1.23456789e-7 * 1.005, 1e-18);
 	free(text);
 	free(again);
@@ -302,7 +302,7 @@ static void the_terminal_has_a_row_a_cell_within_its_width(void **state)
 		assert_non_null(strstr(text, "batch_wall ms"));
 		assert_non_null(strstr(text, "95 % of restarts"));
 		assert_non_null(strstr(text, "sync over async: intervals apart in 6 of 6"));
-		assert_non_null(strstr(text, "batch_wall ~ entries^b"));
+		assert_non_null(strstr(text, "batch_wall ~ count^b"));
 		assert_null(strstr(text, "ledger"));
 		assert_null(strstr(text, "entries_rate, operation"));
 		for (char *line; (line = strsep(&rest, "\n"));) {
@@ -351,7 +351,7 @@ static void results_are_compared_quantity_by_quantity(void **state)
 	/* lost in both, and in cells where it is a number 1 */
 	assert_int_equal(compare_results(was, now, "acting", &arena, &c, NULL), 0);
 	for (uint32_t i = 0; i < c.count; i++)
-		if (strstr(c.cells[i].label, "entries=1000"))
+		if (strstr(c.cells[i].label, "count=1000"))
 			assert_string_equal(c.cells[i].why, "lost in both");
 		else
 			assert_near(c.cells[i].ratio, 1, 0);
@@ -385,7 +385,7 @@ static void the_page_is_well_formed_and_shows_everything(void **state)
 		fail_msg("ill-formed at: %.200s", ill_formed(page));
 	assert_non_null(strstr(page, "batch_wall, ms"));
 	assert_non_null(strstr(page, "sync over &lt;a&amp;b&gt;: intervals apart in 6 of 6"));
-	assert_non_null(strstr(page, "batch_wall along entries"));
+	assert_non_null(strstr(page, "batch_wall along count"));
 	assert_null(strstr(page, "Not drawn"));
 	assert_true(!strstr(page, ">nan") && !strstr(page, "\"nan") && !strstr(page, " nan") && !strstr(page, "Mnan"));
 	assert_null(strstr(page, "Net latency"));
