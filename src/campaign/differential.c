@@ -25,7 +25,11 @@ struct measuring {
 	struct target *target;
 	struct stream *stream;
 	struct differential_config config;
-	struct pair *pairs; /* stream->count */
+	struct pair *pairs;          /* stream->count */
+	/* of the ports' own clock, where the target has one to keep */
+	const char *clock; /* its name; NULL: none */
+	struct second_match second;
+	struct second_pair *second_rows; /* stream->count */
 	struct run_record record;
 	uint32_t pair_count;
 };
@@ -135,6 +139,34 @@ static int open_target(struct measuring *m, const struct cell_setup *cell, uint6
 	return m->plan->target->open(&setup, &m->target, err);
 }
 
+/* The ports' own stamps, where the target says that they are to be kept. */
+static int second_clock(struct measuring *m, struct err *err)
+{
+	struct target_ports ports = { 0 };
+
+	m->plan->target->ports(m->target, &ports);
+	m->clock = ports.clock;
+	if (!m->clock)
+		return 0;
+	m->second_rows = calloc(m->stream->count + (size_t)1, sizeof(*m->second_rows));
+	m->config.second = &m->second;
+	return m->second_rows ? 0 : err_set(err, ERR_HOST, ENOMEM, "out of memory for the stamps of a second clock");
+}
+
+/* Anew for each run. */
+static int begin_second(struct measuring *m, struct err *err)
+{
+	int r;
+
+	if (!m->clock)
+		return 0;
+	second_match_release(&m->second);
+	r = second_match_init(&m->second, m->stream->count, err);
+	snprintf(m->second.clock.clock, sizeof(m->second.clock.clock), "%s", m->clock);
+	snprintf(m->second.clock.source, sizeof(m->second.clock.source), "the receiving ports");
+	return r;
+}
+
 static int open_restart(struct measuring *m, const struct turn *turn, uint64_t seed, struct err *err)
 {
 	struct cell_setup cell;
@@ -160,6 +192,9 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	if (r < 0)
 		return r;
 	m->config.target = m->target;
+	r = second_clock(m, err);
+	if (r < 0)
+		return r;
 	return wait_ns(m, m->plan->warmup_ns, err);
 }
 
@@ -169,6 +204,9 @@ static int run(struct measuring *m, uint32_t number, const char **ret_invalid, s
 	int r, alive;
 
 	m->config.run = number;
+	r = begin_second(m, err);
+	if (r < 0)
+		return r;
 	r = differential_run(&m->config, m->pairs, m->stream->count, &m->record, err);
 	if (r == -EINTR)
 		return r;
@@ -186,7 +224,12 @@ static int run(struct measuring *m, uint32_t number, const char **ret_invalid, s
 
 static int put(struct measuring *m, struct store *store, struct err *err)
 {
-	return store_put_run(store, &m->record, m->pairs, m->pair_count, err);
+	int r = store_put_run(store, &m->record, m->pairs, m->pair_count, err);
+
+	if (r < 0 || !m->clock)
+		return r;
+	second_match_finish(&m->second, m->second_rows);
+	return store_put_second(store, &m->second.clock, m->second_rows, err);
 }
 
 static const char *facts(struct measuring *m)
@@ -201,6 +244,10 @@ static void close_restart(struct measuring *m)
 	m->target = NULL;
 	stream_destroy(m->stream);
 	m->stream = NULL;
+	second_match_release(&m->second);
+	free(m->second_rows);
+	m->second_rows = NULL;
+	m->clock = NULL;
 	free(m->pairs);
 	m->pairs = NULL;
 	arena_release(&m->arena);

@@ -7,13 +7,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_ring.h>
 
 #include "io/dpdk_eal.h"
@@ -27,6 +30,10 @@ struct device {
 	struct rte_ring *ring; /* of a cable; else NULL */
 	bool made;             /* the port is there */
 	bool started;
+	/* Of frames that the adapter stamped; 0: it stamps none. */
+	uint64_t stamp_flag;
+	int stamp_offset;     /* in an mbuf */
+	uint64_t stamp_scale; /* ns of a count, in 2^-32 */
 	atomic_uint ends;
 };
 
@@ -35,6 +42,9 @@ struct dpdk_port {
 	struct device *device;
 	uint32_t frame_bytes;
 	uint32_t lent; /* reserved and not sent yet */
+	int stamp_offset;
+	uint64_t stamp_flag;
+	uint64_t stamp_scale;
 	struct io_counters counters;
 };
 
@@ -56,10 +66,19 @@ static unsigned dpdk_receive(struct io_port *port, struct io_frame *ret_frames, 
 	return n;
 }
 
+/* In whole numbers: a double has not the digits of ns since 1970. */
+static int64_t stamp_ns(const struct dpdk_port *p, struct rte_mbuf *m)
+{
+	__extension__ typedef unsigned __int128 wide;
+
+	return (int64_t)((wide)*RTE_MBUF_DYNFIELD(m, p->stamp_offset, rte_mbuf_timestamp_t *) * p->stamp_scale >> 32);
+}
+
 /* The part of receiving that reads the mbufs. */
 static void dpdk_open_frames(struct io_port *port, struct io_frame *frames, unsigned count)
 {
-	(void)port;
+	const struct dpdk_port *p = dpdk_of(port);
+
 	for (unsigned i = 0; i < count; i++) {
 		struct rte_mbuf *m = frames[i].handle;
 
@@ -67,6 +86,8 @@ static void dpdk_open_frames(struct io_port *port, struct io_frame *frames, unsi
 		frames[i].length_bytes = rte_pktmbuf_data_len(m);
 		frames[i].capacity_bytes = rte_pktmbuf_data_len(m);
 		frames[i].stamp_ns = 0;
+		if (__builtin_expect((m->ol_flags & p->stamp_flag) != 0, 0))
+			frames[i].stamp_ns = stamp_ns(p, m);
 	}
 }
 
@@ -180,8 +201,8 @@ static void dpdk_close(struct io_port *port)
 }
 
 #define OPS                                                                                                            \
-	.name = "dpdk", .flags = IO_ZERO_COPY, .open = dpdk_open_frames, .release = dpdk_release, .send = dpdk_send,   \
-	.abandon = dpdk_abandon, .counters = dpdk_counters, .close = dpdk_close
+	.name = "dpdk", .open = dpdk_open_frames, .release = dpdk_release, .send = dpdk_send, .abandon = dpdk_abandon, \
+	.counters = dpdk_counters, .close = dpdk_close
 
 static unsigned nothing_received(struct io_port *port, struct io_frame *ret_frames, unsigned count)
 {
@@ -198,9 +219,14 @@ static unsigned nothing_reserved(struct io_port *port, struct io_frame *ret_fram
 	return nothing_received(port, ret_frames, count);
 }
 
-static const struct io_ops both_ways_ops = { OPS, .receive = dpdk_receive, .reserve = dpdk_reserve };
-static const struct io_ops send_end_ops = { OPS, .receive = nothing_received, .reserve = dpdk_reserve };
-static const struct io_ops receive_end_ops = { OPS, .receive = dpdk_receive, .reserve = nothing_reserved };
+static const struct io_ops both_ways_ops = { OPS, .flags = IO_ZERO_COPY, .receive = dpdk_receive,
+					     .reserve = dpdk_reserve };
+static const struct io_ops stamping_ops = { OPS, .flags = IO_ZERO_COPY | IO_STAMPS, .receive = dpdk_receive,
+					    .reserve = dpdk_reserve };
+static const struct io_ops send_end_ops = { OPS, .flags = IO_ZERO_COPY, .receive = nothing_received,
+					    .reserve = dpdk_reserve };
+static const struct io_ops receive_end_ops = { OPS, .flags = IO_ZERO_COPY, .receive = dpdk_receive,
+					       .reserve = nothing_reserved };
 
 static struct device *device_new(unsigned ends)
 {
@@ -221,6 +247,9 @@ static struct io_port *port_new(struct device *d, uint32_t frame_bytes, const st
 	p->port.ops = ops;
 	p->device = d;
 	p->frame_bytes = frame_bytes;
+	p->stamp_flag = d->stamp_flag;
+	p->stamp_offset = d->stamp_offset;
+	p->stamp_scale = d->stamp_scale;
 	return &p->port;
 }
 
@@ -238,15 +267,50 @@ static int pool_create(struct device *d, uint32_t count, uint32_t frame_bytes, s
 	return 0;
 }
 
+/* ns of a count of the adapter's clock, from the clock itself over 50 ms; those that cannot be asked count ns. */
+static double count_ns(uint16_t id)
+{
+	struct timespec from, to, wait = { .tv_nsec = 50000000 };
+	uint64_t a, b;
+
+	if (rte_eth_read_clock(id, &a) != 0)
+		return 1;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &from);
+	nanosleep(&wait, NULL);
+	if (rte_eth_read_clock(id, &b) != 0 || b <= a)
+		return 1;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &to);
+	return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / (double)(b - a);
+}
+
+/* Once the device has started: does it stamp what it receives, and in which unit? net_pcap always does, in us. */
+static void find_stamps(struct device *d, const struct rte_eth_dev_info *info, bool asked)
+{
+	bool pcap = strcmp(info->driver_name, "net_pcap") == 0;
+	int bit = rte_mbuf_dynflag_lookup(RTE_MBUF_DYNFLAG_RX_TIMESTAMP_NAME, NULL);
+	int offset = rte_mbuf_dynfield_lookup(RTE_MBUF_DYNFIELD_TIMESTAMP_NAME, NULL);
+
+	if (bit < 0 || offset < 0 || !(asked || pcap))
+		return;
+	d->stamp_flag = UINT64_C(1) << bit;
+	d->stamp_offset = offset;
+	d->stamp_scale = (uint64_t)llround((pcap ? 1000 : count_ns(d->id)) * 4294967296.0);
+}
+
 static int device_start(struct device *d, const char *what, uint32_t frame_bytes, struct err *err)
 {
 	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_dev_info info;
 	uint32_t mtu = frame_bytes > RTE_ETHER_HDR_LEN ? frame_bytes - RTE_ETHER_HDR_LEN : 0;
 	int r;
 
 	if (mtu > RTE_ETHER_MTU)
 		conf.rxmode.mtu = mtu;
-	r = rte_eth_dev_configure(d->id, 1, 1, &conf);
+	r = rte_eth_dev_info_get(d->id, &info);
+	if (r == 0 && info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP)
+		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	if (r == 0)
+		r = rte_eth_dev_configure(d->id, 1, 1, &conf);
 	if (r == 0)
 		r = rte_eth_rx_queue_setup(d->id, 0, DESCRIPTORS, SOCKET_ID_ANY, NULL, d->pool);
 	if (r == 0)
@@ -256,6 +320,7 @@ static int device_start(struct device *d, const char *what, uint32_t frame_bytes
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "DPDK port %s does not start: %s", what, rte_strerror(-r));
 	d->started = true;
+	find_stamps(d, &info, conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP);
 	return 0;
 }
 
@@ -309,6 +374,36 @@ int dpdk_cable_open(uint32_t slots, uint32_t frame_bytes, struct io_cable *ret_c
 	return 0;
 }
 
+/* "0000:3b:00.0", and what a driver is told behind a comma. */
+static bool is_pci(const char *device)
+{
+	unsigned domain, bus, slot, function;
+	int length = 0;
+
+	return (sscanf(device, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &length) == 4 ||
+		sscanf(device, "%2x:%2x.%1x%n", &bus, &slot, &function, &length) == 3) &&
+	       (device[length] == '\0' || device[length] == ',');
+}
+
+/* An adapter on the bus: it must be bound to a driver that DPDK can use (vfio-pci, or its own). */
+static int pci_attach(struct device *d, const char *device, struct err *err)
+{
+	char address[40];
+	int r = rte_dev_probe(device);
+
+	snprintf(address, sizeof(address), "%.*s", (int)strcspn(device, ","), device);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r,
+			       "DPDK cannot use PCI device '%s': %s (is it there, and bound to vfio-pci? "
+			       "dpdk-devbind.py --status shows it)",
+			       device, rte_strerror(-r));
+	r = rte_eth_dev_get_port_by_name(address, &d->id);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "DPDK has no driver that makes an Ethernet port of '%s'", address);
+	d->made = true;
+	return 0;
+}
+
 /* "net_pcap0,iface=eth1": the name up to the comma, then what the driver is told. */
 static int vdev_create(struct device *d, const char *device, struct err *err)
 {
@@ -345,12 +440,13 @@ int dpdk_port_open(const char *device, uint32_t frame_bytes, struct io_port **re
 	d = device_new(1);
 	if (!d)
 		return err_set(err, ERR_HOST, ENOMEM, "no memory for a DPDK port");
-	r = pool_create(d, 4 * DESCRIPTORS - 1, frame_bytes, err);
+	/* some drivers take no buffers smaller than DPDK's usual ones */
+	r = pool_create(d, 4 * DESCRIPTORS - 1, frame_bytes < 2048 ? 2048 : frame_bytes, err);
 	if (r == 0)
-		r = vdev_create(d, device, err);
+		r = is_pci(device) ? pci_attach(d, device, err) : vdev_create(d, device, err);
 	if (r == 0)
 		r = device_start(d, device, frame_bytes, err);
-	port = r == 0 ? port_new(d, frame_bytes, &both_ways_ops) : NULL;
+	port = r == 0 ? port_new(d, frame_bytes, d->stamp_flag ? &stamping_ops : &both_ways_ops) : NULL;
 	if (!port) {
 		device_free(d);
 		return r < 0 ? r : err_set(err, ERR_HOST, ENOMEM, "no memory for a DPDK port");

@@ -18,7 +18,9 @@ int dpdk_cable_open(uint32_t slots, uint32_t frame_bytes, struct io_cable *ret_c
 
 /*
  * A port of a virtual device made for it, as EAL's --vdev would have it:
- * "net_pcap0,iface=eth1", "net_af_packet0,iface=eth1". Closing it removes the device.
+ * "net_pcap0,iface=eth1", "net_af_packet0,iface=eth1"; or of an adapter on the PCI bus,
+ * "0000:3b:00.0". Closing it removes the device. Frames carry the adapter's receive
+ * stamps (IO_STAMPS) where its driver offers that offload.
  */
 int dpdk_port_open(const char *device, uint32_t frame_bytes, struct io_port **ret_port, struct err *err);
 

@@ -6,7 +6,7 @@
 
 /*
  * DPDK's environment, started once in a process, when something first needs it:
- * no PCI, no shared files, no telemetry; huge pages where enough are free, else
+ * no PCI device but those that ports name, no shared files, no telemetry; huge pages where enough are free, else
  * plain memory. The caller keeps its affinity (EAL would pin it). What EAL logs
  * goes to the debug log. Call from the main thread, never from a measured loop.
  *

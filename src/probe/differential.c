@@ -119,6 +119,9 @@ static int state_init(struct run_state *s, const struct differential_config *con
 		r = receiver_init(&l->receivers[p], config->stream, s->tag, err);
 		if (r < 0)
 			return r;
+		r = config->second ? receiver_keep_stamps(&l->receivers[p], err) : 0;
+		if (r < 0)
+			return r;
 		l->receivers[p].forget_every = l->receivers[p].forget_in = config->faults.forget_every;
 	}
 	r = sender_init(&l->sender,
@@ -337,6 +340,18 @@ static void conditions_write(struct run_state *s, struct run_record *ret)
 			 "; sent by another machine (%.60s)", s->far.protection);
 }
 
+/* Both copies by the ports' own clock; one that came without its stamp is missing there. */
+static void second_take(const struct run_state *s, uint32_t i)
+{
+	for (int p = 0; p < PORTS; p++) {
+		const struct receiver *r = &s->loops.receivers[p];
+
+		if (r->arrivals[i].seen && r->stamps_ns[i])
+			second_match_take(s->config->second, i, p == PATH ? SECOND_PATH : SECOND_BYPASS,
+					  r->stamps_ns[i]);
+	}
+}
+
 /* After the loops: fates, rows and record. */
 static int account(struct run_state *s, struct pair *ret_pairs, struct run_record *ret, struct err *err)
 {
@@ -363,6 +378,8 @@ static int account(struct run_state *s, struct pair *ret_pairs, struct run_recor
 	if (r == 0) {
 		for (uint32_t i = 0; i < sent; i++) {
 			pair_write(s, i, fates[i], gap_limit_ticks, &ret_pairs[i]);
+			if (s->config->second)
+				second_take(s, i);
 			ret->ledger.set_apart += (ret_pairs[i].flags & PAIR_SET_APART) != 0;
 		}
 		for (int p = 0; p < PORTS; p++)

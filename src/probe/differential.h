@@ -12,6 +12,7 @@
 #include "packet/stream.h"
 #include "probe/pair.h"
 #include "probe/run.h"
+#include "probe/second_match.h"
 #include "target/target.h"
 
 /*
@@ -44,6 +45,8 @@ struct differential_config {
 	bool unprotected;     /* leave scheduling and memory as they are (tests) */
 
 	const atomic_bool *interrupted; /* looked at in the loop; NULL: cannot be interrupted */
+	/* Keep the stamps of the ports' own clock as well: filled in, initialised for stream->count probes. NULL: no. */
+	struct second_match *second;
 	struct differential_faults faults;
 };
 

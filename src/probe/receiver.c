@@ -27,8 +27,21 @@ int receiver_init(struct receiver *r, const struct stream *stream, uint16_t tag,
 	return 0;
 }
 
+int receiver_keep_stamps(struct receiver *r, struct err *err)
+{
+	size_t bytes = ((size_t)r->stream->count + 1) * sizeof(*r->stamps_ns);
+
+	r->stamps_ns = malloc(bytes);
+	if (!r->stamps_ns)
+		return err_set(err, ERR_HOST, ENOMEM, "no memory for the stamps of %u probes", r->stream->count);
+	memset(r->stamps_ns, 0, bytes);
+	return 0;
+}
+
 void receiver_release(struct receiver *r)
 {
+	free(r->stamps_ns);
+	r->stamps_ns = NULL;
 	free(r->arrivals);
 	free(r->odd);
 	r->arrivals = NULL;

@@ -38,7 +38,8 @@ struct receiver {
 	const struct stream *stream;
 	struct arrival *arrivals; /* by probe */
 	struct id_reader reader;
-	bool any_shared; /* some of the stream's ids are shared */
+	bool any_shared;    /* some of the stream's ids are shared */
+	int64_t *stamps_ns; /* by probe, of the port's own clock; 0: none. NULL: not kept */
 
 	uint32_t newest;     /* probes up to here, exclusive, have one that arrived */
 	uint64_t classified; /* frames that found their place in this account */
@@ -66,6 +67,8 @@ static inline void receiver_beat(struct receiver *r)
 
 /* Arrays are allocated and touched. The stream must outlive it. 0 or -ENOMEM. */
 int receiver_init(struct receiver *r, const struct stream *stream, uint16_t tag, struct err *err);
+/* Keep the stamps of the port's own clock as well. 0 or -ENOMEM. */
+int receiver_keep_stamps(struct receiver *r, struct err *err);
 void receiver_release(struct receiver *r);
 
 /* All but first copies of probes with ids of their own; kept out of line. */
@@ -101,6 +104,8 @@ static inline void receiver_take(struct receiver *r, const struct io_frame *fram
 				a->gap_ticks = gap;
 				a->burst = i < 255 ? (uint8_t)i : 255;
 				a->seen = 1;
+				if (__builtin_expect(r->stamps_ns != NULL, 0))
+					r->stamps_ns[probe] = frames[i].stamp_ns;
 				r->first++;
 				if (__builtin_expect(probe >= r->newest, 1))
 					r->newest = probe + 1;

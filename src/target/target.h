@@ -48,6 +48,7 @@ struct target_ports {
 	struct io_port *path;   /* the receiver takes from here */
 	struct io_port *bypass; /* and here */
 	struct far_link *far;   /* who sends, where `in` is NULL (target/far_link.h) */
+	const char *clock;      /* of the stamps that path and bypass give their frames, to be kept; NULL: none */
 };
 
 struct told_clock;

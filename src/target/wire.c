@@ -52,6 +52,9 @@ static const struct setting wire_settings[] = {
 	  .value_name = "COMMAND",
 	  .fallback = "ssh",
 	  .help = "with options of yours: ssh -p 2222 -i key" },
+	{ .name = "second_clock",
+	  .type = SETTING_FLAG,
+	  .help = "keep the ports' own stamps beside the TSC: an adapter's where it has a clock, else the kernel's" },
 	WIRE_HOOK_SETTINGS("prepare", "60s", "run first in each restart: links, power, reservations"),
 	WIRE_HOOK_SETTINGS("flash", "30min", "run next: the device's image"),
 	WIRE_HOOK_SETTINGS("load", "5min", "loads the program named in TARE_PROGRAM"),
@@ -67,6 +70,7 @@ struct wire {
 	bool by_dpdk[WIRE_PORTS];
 	struct arena arena;
 	struct far_link *far; /* NULL: this machine sends itself */
+	const char *clock;    /* of path and bypass, if it is to be kept */
 	json_t *hooks;
 	char *description;
 };
@@ -208,6 +212,24 @@ static void wire_close(struct target *target)
 	free(w);
 }
 
+/* One clock for both copies, or their difference means nothing. */
+static int find_clock(struct wire *w, struct err *err)
+{
+	const char *path = wire_port_clock(w->names[WIRE_PATH], w->ports[WIRE_PATH]);
+	const char *bypass = wire_port_clock(w->names[WIRE_BYPASS], w->ports[WIRE_BYPASS]);
+
+	for (int i = WIRE_PATH; i <= WIRE_BYPASS; i++)
+		if (!(i == WIRE_PATH ? path : bypass))
+			return err_set(err, ERR_HOST, EOPNOTSUPP, "second_clock: '%s' port %s stamps no frames",
+				       port_names[i], w->names[i]);
+	if (strcmp(path, bypass) != 0)
+		return err_set(err, ERR_HOST, EOPNOTSUPP,
+			       "second_clock: path is stamped by %s, bypass by %s; expected one clock for both", path,
+			       bypass);
+	w->clock = path;
+	return 0;
+}
+
 /* The hooks come first: a device that is flashed takes its ports away and brings them back. */
 static int open_all(struct wire *w, const struct target_setup *setup, struct err *err)
 {
@@ -225,6 +247,8 @@ static int open_all(struct wire *w, const struct target_setup *setup, struct err
 		r = port_open(w, i, setup, err);
 	if (r == 0 && is_far(setup->settings))
 		r = far_open(w, setup, err);
+	if (r == 0 && settings_flag(setup->settings, "second_clock"))
+		r = find_clock(w, err);
 	return r == 0 ? describe(w, setup, err) : r;
 }
 
@@ -250,7 +274,13 @@ static void wire_ports(struct target *target, struct target_ports *ret_ports)
 {
 	struct wire *w = (struct wire *)target;
 
-	*ret_ports = (struct target_ports){ w->ports[WIRE_IN], w->ports[WIRE_PATH], w->ports[WIRE_BYPASS], w->far };
+	*ret_ports = (struct target_ports){
+		.in = w->ports[WIRE_IN],
+		.path = w->ports[WIRE_PATH],
+		.bypass = w->ports[WIRE_BYPASS],
+		.far = w->far,
+		.clock = w->clock,
+	};
 }
 
 static int wire_check_alive(struct target *target, struct err *err)

@@ -80,6 +80,32 @@ grep -q 'flashed' report.json || fail "the report does not keep what the hook sa
 [ "$(grep -c '"matched": 200' report.json)" -ge 3 ] || fail "probes are missing: $(grep '"matched"' report.json)"
 rm -rf campaign
 
+# the ports' own stamps, beside the TSC: the kernel's here
+plan "$ports, $loads, second_clock: yes" >plan.yaml
+"$tare" run --quiet -o campaign plan.yaml >out 2>&1 || fail "second clock: $(cat out)"
+if command -v sqlite3 >/dev/null; then
+	found=$(sqlite3 campaign/tare.db "SELECT clock, count(*), sum(difference_ns > 0) FROM run_second
+		JOIN second USING (run) GROUP BY clock")
+	[ "$found" = 'kernel, software|600|600' ] || fail "second clock: found $found"
+fi
+rm -rf campaign
+
+# ports of DPDK beside those of the kernel
+if "$tare" --version | grep -q '^dpdk *DPDK\|^dpdk *[0-9]'; then
+	plan "in: in, path: 'dpdk:net_af_packet0,iface=path', bypass: 'dpdk:net_af_packet1,iface=bypass', $loads" >plan.yaml
+	"$tare" run --quiet -o campaign plan.yaml >out 2>&1 || fail "ports of DPDK: $(cat out)"
+	"$tare" report --json campaign >report.json 2>out || fail "report of DPDK ports: $(cat out)"
+	[ "$(grep -c '"matched": 200' report.json)" -ge 3 ] || fail "ports of DPDK: $(grep '"matched"' report.json)"
+	rm -rf campaign
+	plan "in: in, path: 'dpdk:net_af_packet0,iface=path', bypass: 'dpdk:net_af_packet1,iface=bypass',
+	second_clock: yes, $loads" >plan.yaml
+	refused 3 "second_clock: 'path' port dpdk:net_af_packet0,iface=path stamps no frames"
+	rm -rf campaign
+	plan "in: in, path: 'dpdk:0000:fe:1e.7', bypass: bypass, $loads" >plan.yaml
+	refused 3 "DPDK cannot use PCI device '0000:fe:1e.7'"
+	rm -rf campaign
+fi
+
 # two ports: probes go in where the bypass copy comes out
 tc filter del dev b_in ingress
 tc filter add dev b_in ingress protocol all u32 match u32 0 0 \

@@ -3,12 +3,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "io/dpdk.h"
+#include "packet/stream.h"
 #include "probe/differential.h"
 #include "target/card.h"
 
@@ -180,9 +183,60 @@ static void the_card_runs_on_dpdk(void **state)
 	free(pairs);
 }
 
+/* A port whose driver stamps: a capture played by DPDK's net_pcap, whose stamps are the capture's times. */
+static void adapter_stamps_come_with_frames(void **state)
+{
+	struct stream_spec spec = { .count = 50, .format = ID_NATIVE, .rate_mpps = 40000000, .flows = 1 };
+	const int64_t start_ns = INT64_C(1760000000123456000);
+	char path[] = "/tmp/tare-test-XXXXXX", device[128];
+	struct stream *stream = NULL;
+	struct io_port *port = NULL;
+	struct io_frame f[8];
+	struct err err = { 0 };
+	unsigned got = 0;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	frame_template_default(&spec.frame, FRAME_KIND_UDP4, 100);
+	assert_int_equal(stream_create(&spec, &stream, &err), 0);
+	assert_int_equal(stream_write_pcap(stream, 1, start_ns, path, &err), 0);
+	snprintf(device, sizeof(device), "net_pcap7,rx_pcap=%s", path);
+	if (dpdk_port_open(device, 1518, &port, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_true(port->ops->flags & IO_STAMPS);
+	for (unsigned tries = 0; got < 50 && tries < 10000; tries++) {
+		unsigned n = io_receive(port, f, 8);
+
+		for (unsigned i = 0; i < n; i++, got++)
+			assert_int_equal(f[i].stamp_ns, start_ns + (int64_t)got * 25000);
+		io_release(port, f, n);
+	}
+	assert_int_equal(got, 50);
+	port->ops->close(port);
+	stream_destroy(stream);
+	unlink(path);
+}
+
+static void pci_device_that_is_not_there(void **state)
+{
+	struct io_port *port = NULL;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_true(dpdk_port_open("0000:fe:1e.7", 1518, &port, &err) < 0);
+	assert_non_null(strstr(err.message, "DPDK cannot use PCI device '0000:fe:1e.7': "));
+	assert_non_null(strstr(err.message, "vfio-pci"));
+	assert_true(dpdk_port_open("no_such_driver0", 1518, &port, &err) < 0);
+	assert_non_null(strstr(err.message, "no_such_driver0"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(adapter_stamps_come_with_frames),
+		cmocka_unit_test(pci_device_that_is_not_there),
 		cmocka_unit_test(frames_come_out_as_they_went_in),
 		cmocka_unit_test(no_frame_is_lost_from_the_pool),
 		cmocka_unit_test(a_virtual_device_is_made_and_removed),
