@@ -66,22 +66,33 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	return r < 0 ? r : line_wait(&m->bed, m->bed.plan->warmup_ns, err);
 }
 
-/* What came back says nothing about the line: a program that stacks no hops, or not these. */
-static int check_stacks(const struct telemetry *t, struct err *err)
+/* Not one stack with the hops of this line: what came back says nothing about it. */
+static int check_stacks(const struct telemetry *t, uint64_t matched, struct err *err)
 {
+	const char *what = t->int_md ? "report" : "probe", *worst = "nothing was there";
 	const struct telemetry_counts *c = &t->counts;
-	uint64_t all = c->other_length, whole = c->shim.by_fault[INT_OK] + c->shim.by_fault[INT_NO_STAMP];
+	uint64_t most = 0;
 
-	for (int f = 0; f < INT_FAULTS; f++)
-		all += f == INT_OK || f == INT_NO_STAMP ? 0 : c->shim.by_fault[f];
-	if (all == 0 || whole > c->other_length)
-		return 0;
+	for (uint32_t i = 0; i < t->count; i++)
+		if (t->hops[i].stamped)
+			return 0;
+	if (matched == 0)
+		return 0; /* the ledger tells of it */
+	for (int f = 0; f < (t->int_md ? (int)INT_MD_FAULTS : (int)INT_FAULTS); f++) {
+		uint64_t n = t->int_md ? c->md.by_fault[f] : c->shim.by_fault[f];
+
+		if (n <= most)
+			continue;
+		most = n;
+		worst = t->int_md ? int_md_fault_name((enum int_md_fault)f) : int_fault_name((enum int_fault)f);
+	}
+	if (c->other_length)
+		worst = "another number of hops";
 	return err_set(err, ERR_RESULT, EPROTO,
-		       "no probe came back with the hops of %" PRIu32 " switches: %" PRIu64 " without any, %" PRIu64
-		       " cut short, %" PRIu64 " with more than %d, %" PRIu64
-		       " with another number; does the program stack telemetry (l3_lpm_int_chain)?",
-		       t->switches, c->shim.by_fault[INT_EMPTY], c->shim.by_fault[INT_CUT],
-		       c->shim.by_fault[INT_TOO_MANY], INT_HOPS_MAX, c->other_length);
+		       "no %s came back with the hops of %" PRIu32
+		       " switches (%s); does the program add its stamps to probes, "
+		       "as l3_lpm_int_chain and int_md do?",
+		       what, t->switches, worst);
 }
 
 static int run(struct measuring *m, uint32_t number, const char **ret_invalid, struct err *err)
@@ -90,11 +101,12 @@ static int run(struct measuring *m, uint32_t number, const char **ret_invalid, s
 
 	m->config.run = number;
 	telemetry_release(&m->telemetry);
-	if (telemetry_init(&m->telemetry, m->config.line.line->switch_count, m->config.count) < 0)
+	if (telemetry_init(&m->telemetry, m->config.line.line->switch_count, m->config.count, m->config.line.int_md) <
+	    0)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", m->config.count);
 	r = telemetry_run(&m->config, m->rows, &m->telemetry, &m->record, &m->conditions, err);
 	if (r == 0)
-		r = check_stacks(&m->telemetry, err);
+		r = check_stacks(&m->telemetry, m->record.ledger.fate[FATE_MATCHED], err);
 	r = line_outcome(&m->bed, r, err);
 	if (r == 0)
 		*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "packet/frame.h"
+#include "packet/int_md.h"
 #include "probe/carrier.h"
 
 enum { SLOT_BYTES = 512, BLOCK_BYTES = 1 << 16, SLOTS_A_BLOCK = BLOCK_BYTES / SLOT_BYTES };
@@ -42,23 +43,40 @@ static int filter_probes(int fd, enum tap_side side)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
-static int filter_carrier(int fd, enum tap_side side)
+/* UDP over IPv4 without options, to one of two ports. */
+static int filter_udp(int fd, enum tap_side side, uint32_t port, uint32_t other_port, uint32_t keep_bytes)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, PKTTYPE),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, side == TAP_OUT ? 0 : 7, side == TAP_OUT ? 7 : 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, side == TAP_OUT ? 0 : 8, side == TAP_OUT ? 8 : 0),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETHERTYPE_IPV4, 0, 5),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETHERTYPE_IPV4, 0, 6),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_PROTO_UDP, 0, 3),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_PROTO_UDP, 0, 4),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 36),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CARRIER_PORT, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other_port, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, keep_bytes),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+static int filter(int fd, enum tap_side side, enum tap_what what)
+{
+	switch (what) {
+	case TAP_CARRIER:
+		return filter_udp(fd, side, CARRIER_PORT, CARRIER_PORT, 1);
+	case TAP_WATCHED:
+		return filter_udp(fd, side, INT_MD_PORT_WATCHED, INT_MD_PORT, TAP_SNAP_BYTES);
+	case TAP_REPORTS:
+		return filter_udp(fd, side, INT_REPORT_PORT, INT_REPORT_PORT, TAP_SNAP_BYTES);
+	case TAP_PROBES:
+		break;
+	}
+	return filter_probes(fd, side);
 }
 
 static int number_option(int fd, int level, int name, int value)
@@ -112,7 +130,7 @@ static int prepare(struct tap *tap, const struct link_end *at, enum tap_side sid
 					     .sll_ifindex = (int)at->index };
 	int rc;
 
-	if ((what == TAP_CARRIER ? filter_carrier(tap->fd, side) : filter_probes(tap->fd, side)) < 0)
+	if (filter(tap->fd, side, what) < 0)
 		return -errno;
 	/* What leaves is not even copied for a tap of what enters. */
 	if (side == TAP_IN)

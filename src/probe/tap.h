@@ -20,6 +20,8 @@ enum tap_side { TAP_IN, TAP_OUT }; /* what enters the interface; what leaves it 
 enum tap_what {
 	TAP_PROBES,  /* EtherType 0x88B5, or IPv4 with protocol 0xFD */
 	TAP_CARRIER, /* UDP to CARRIER_PORT: counted, never kept */
+	TAP_WATCHED, /* UDP to the port whose packets get INT-MD, and what they are on their way (packet/int_md.h) */
+	TAP_REPORTS, /* UDP to the port of INT reports */
 };
 
 enum {

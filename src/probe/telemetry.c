@@ -9,7 +9,12 @@
 
 #include "packet/probe_id.h"
 
-enum { PLACES_MOST = 2 * TELEMETRY_HOPS + 1, STAMPS_BYTES = 12, SPARE_SLOTS = 256 };
+enum {
+	PLACES_MOST = 2 * TELEMETRY_HOPS + 1,
+	STAMPS_BYTES = 12,
+	SPARE_SLOTS = 256,
+	REPORT_AT = 42 /* Ethernet, IPv4, UDP */
+};
 
 /* A tap, and where what it sees belongs. Frames wait in its ring until the run is over. */
 struct place {
@@ -35,6 +40,11 @@ static void see(void *context, const struct tap_frame *frame)
 
 	if (id_read(&p->reader, frame->bytes, frame->kept_bytes, &id) != ID_OK || id >= t->count)
 		return;
+	if (p->arrive && t->int_md) {
+		if (frame->kept_bytes > REPORT_AT && !t->hops[id].stamped)
+			telemetry_take_report(t, id, frame->bytes + REPORT_AT, frame->kept_bytes - REPORT_AT);
+		return;
+	}
 	if (p->arrive) {
 		at = instrument_find(frame->bytes, frame->length_bytes);
 		if (at >= 0 && !t->hops[id].stamped)
@@ -49,29 +59,39 @@ static void see(void *context, const struct tap_frame *frame)
 }
 
 static int open_place(struct places *all, const struct transit_config *config, struct telemetry *t,
-		      const struct link_end *end, enum tap_side side, uint32_t k, bool arrive, struct err *err)
+		      const struct link_end *end, enum tap_side side, enum tap_what what, uint32_t k, bool arrive,
+		      struct err *err)
 {
 	struct place *p = &all->items[all->count];
 	int rc;
 
 	*p = (struct place){ .tap = TAP_NONE, .t = t, .k = k, .out = side == TAP_OUT, .arrive = arrive };
 	all->count++;
-	rc = tap_open(end, side, TAP_PROBES, config->count * 2 + SPARE_SLOTS, &p->tap, err);
+	rc = tap_open(end, side, what, config->count * 2 + SPARE_SLOTS, &p->tap, err);
 	id_reader_init(&p->reader, ID_NATIVE, config->tag);
 	return rc;
 }
 
+/*
+ * The sink of INT-MD stamps the report, a packet of its own, on its way out: what leaves the last switch is the report
+ * there, and what arrives.
+ */
 static int open_places(struct places *all, const struct transit_config *config, struct telemetry *t, struct err *err)
 {
+	const enum tap_what on_way = t->int_md ? TAP_WATCHED : TAP_PROBES,
+			    at_end = t->int_md ? TAP_REPORTS : TAP_PROBES;
 	const struct lab_line *line = config->line.line;
+	uint32_t last = line->switch_count - 1;
 	int rc = 0;
 
-	for (uint32_t k = 0; rc == 0 && k < line->switch_count; k++) {
-		rc = open_place(all, config, t, &line->switches[k].port[0], TAP_IN, k, false, err);
+	for (uint32_t k = 0; rc == 0 && k <= last; k++) {
+		const struct link_end *port = line->switches[k].port;
+
+		rc = open_place(all, config, t, &port[0], TAP_IN, on_way, k, false, err);
 		if (rc == 0)
-			rc = open_place(all, config, t, &line->switches[k].port[1], TAP_OUT, k, false, err);
+			rc = open_place(all, config, t, &port[1], TAP_OUT, k == last ? at_end : on_way, k, false, err);
 	}
-	return rc < 0 ? rc : open_place(all, config, t, &line->b.port, TAP_IN, line->switch_count - 1, true, err);
+	return rc < 0 ? rc : open_place(all, config, t, &line->b.port, TAP_IN, at_end, last, true, err);
 }
 
 static int drain(struct places *all, struct run_record *record, struct err *err)
@@ -90,6 +110,25 @@ static int drain(struct places *all, struct run_record *record, struct err *err)
 			;
 	}
 	return 0;
+}
+
+/* Probes of INT-MD carry no stamps; their reports do. Whose report did not come, or lacks them, is unstamped. */
+static void stamp_rows(const struct telemetry *t, struct transit *rows, struct ledger *ledger)
+{
+	const struct hop *last = t->hops + (size_t)(t->switches - 1) * t->count;
+
+	for (uint32_t i = 0; i < ledger->sent; i++) {
+		if (rows[i].fate != FATE_MATCHED)
+			continue;
+		if (last[i].stamped && last[i].raw_in && last[i].raw_out) {
+			rows[i].p4_in_us = (int64_t)(last[i].raw_in / 1000);
+			rows[i].p4_out_us = (int64_t)(last[i].raw_out / 1000);
+			continue;
+		}
+		rows[i].fate = FATE_UNSTAMPED;
+		ledger->fate[FATE_MATCHED]--;
+		ledger->fate[FATE_UNSTAMPED]++;
+	}
 }
 
 static void hear_clocks(const struct transit_config *config, struct telemetry *t)
@@ -126,6 +165,8 @@ int telemetry_run(const struct transit_config *given, struct transit *rows, stru
 			ret->tx_ns[i] = rows[i].tx_ns;
 		hear_clocks(&config, ret);
 		rc = drain(all, ret_record, err);
+		if (rc == 0 && ret->int_md)
+			stamp_rows(ret, rows, &ret_record->ledger);
 	}
 	if (rc == 0 && telemetry_align(ret) < 0)
 		rc = err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", ret->count);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "clock/told.h"
 #include "lab/topology.h"
+#include "packet/int_md.h"
 #include "packet/int_shim.h"
 #include "probe/tap.h"
 #include "probe/transit.h"
@@ -52,9 +53,10 @@ struct hop {
 
 /* Stacks that host b received, by what was wrong with them. */
 struct telemetry_counts {
-	struct int_counts shim;
-	uint64_t other_length; /* whole, but not as many hops as the line has switches */
-	uint64_t other_id;     /* hops whose switch id is not the place in the line */
+	struct int_counts shim;  /* the stack behind the instrument header, */
+	struct int_md_counts md; /* or reports of INT-MD */
+	uint64_t other_length;   /* whole, but not as many hops as the line has switches */
+	uint64_t other_id;       /* hops whose switch id is not the place in the line */
 };
 
 /* A switch of the line in one run. */
@@ -69,6 +71,7 @@ struct telemetry_clock {
 
 struct telemetry {
 	uint32_t switches, count; /* count: probes sent */
+	bool int_md;              /* hops come in reports of INT-MD, else as a stack in the probe */
 	unsigned unit_ns, bits;   /* of raw stamps */
 	int64_t started_utc_ns;
 	struct hop *hops; /* [k * count + i]: probe i at the switch k */
@@ -79,8 +82,8 @@ struct telemetry {
 	uint32_t contradicted;
 };
 
-/* What a run of `count` probes through so many switches needs. Zeroed; -ENOMEM. */
-int telemetry_init(struct telemetry *t, uint32_t switches, uint32_t count);
+/* What a run of `count` probes through so many switches needs, stamps as the form has them (INT-MD: ns). -ENOMEM. */
+int telemetry_init(struct telemetry *t, uint32_t switches, uint32_t count, bool int_md);
 void telemetry_release(struct telemetry *t);
 
 /*
@@ -94,6 +97,9 @@ int telemetry_run(const struct transit_config *config, struct transit *rows, str
 
 /* A frame of a probe at host b: decode its stack into the hops of that probe. `at`: behind the instrument header. */
 void telemetry_take_stack(struct telemetry *t, uint32_t probe, const uint8_t *at, size_t length_bytes);
+
+/* A report of INT-MD about that probe, from its group header on. */
+void telemetry_take_report(struct telemetry *t, uint32_t probe, const uint8_t *at, size_t length_bytes);
 
 /*
  * Unwrap, align, and set against the truth: from raw stamps, kernel's stamps and clocks to everything else of *t. A rate that

@@ -8,9 +8,13 @@
 /* A rate that is off is followed with so much room around what was measured. */
 #define RATE_ROOM 1.5
 
-int telemetry_init(struct telemetry *t, uint32_t switches, uint32_t count)
+int telemetry_init(struct telemetry *t, uint32_t switches, uint32_t count, bool int_md)
 {
-	*t = (struct telemetry){ .switches = switches, .count = count, .unit_ns = 1000, .bits = 48 };
+	*t = (struct telemetry){ .switches = switches,
+				 .count = count,
+				 .int_md = int_md,
+				 .unit_ns = int_md ? 1 : 1000,
+				 .bits = int_md ? 64 : 48 };
 	t->hops = calloc((size_t)switches * count + 1, sizeof(*t->hops));
 	t->tx_ns = calloc((size_t)count + 1, sizeof(*t->tx_ns));
 	if (!t->hops || !t->tx_ns) {
@@ -56,6 +60,30 @@ void telemetry_take_stack(struct telemetry *t, uint32_t probe, const uint8_t *at
 		h->raw_in = hops[k].ingress_us;
 		h->raw_out = hops[k].egress_us;
 		t->counts.other_id += h->switch_id != k + 1;
+	}
+}
+
+void telemetry_take_report(struct telemetry *t, uint32_t probe, const uint8_t *at, size_t length_bytes)
+{
+	const uint16_t stamps = INT_I_IN | INT_I_OUT;
+	struct int_report r;
+	enum int_md_fault fault = int_report_decode(at, length_bytes, &r, &t->counts.md);
+
+	if (fault != INT_MD_OK && fault != INT_MD_NO_STAMP)
+		return;
+	if (r.md.hop_count != t->switches) {
+		t->counts.other_length++;
+		return;
+	}
+	for (uint32_t k = 0; k < r.md.hop_count; k++) {
+		const struct int_md_hop *m = &r.md.hops[k];
+		struct hop *h = &t->hops[(size_t)k * t->count + probe];
+
+		h->stamped = true;
+		h->switch_id = m->node_id;
+		h->raw_in = (m->has & stamps) == stamps ? m->in_ns : 0;
+		h->raw_out = (m->has & stamps) == stamps ? m->out_ns : 0;
+		t->counts.other_id += (m->has & INT_I_NODE) && m->node_id != k + 1;
 	}
 }
 
@@ -149,6 +177,19 @@ static struct align_point *points_of(const struct telemetry *t)
 	return points;
 }
 
+/* A stamp is cut down to its clock's step, which may be more than the unit that it is written in: us written as ns. */
+static double resolution_ns(const struct telemetry *t)
+{
+	size_t places = (size_t)t->switches * t->count;
+
+	if (t->unit_ns != 1)
+		return t->unit_ns;
+	for (size_t at = 0; at < places; at++)
+		if (t->hops[at].raw_in % 1000 || t->hops[at].raw_out % 1000)
+			return 1;
+	return 1000;
+}
+
 static double drift_allowed(const struct telemetry *t)
 {
 	double most = t->drift_ppm;
@@ -197,8 +238,7 @@ static void conclude_switch(struct telemetry *t, uint32_t k, const struct line_a
 
 int telemetry_align(struct telemetry *t)
 {
-	const struct align_options options = { .resolution_ns = t->unit_ns, .drift_ppm = 0 };
-	struct align_options allowed = options;
+	struct align_options allowed = { .resolution_ns = resolution_ns(t) };
 	struct align_point *points = NULL;
 	struct line_alignment a = { 0 };
 	struct scratch s = { 0 };

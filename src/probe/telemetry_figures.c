@@ -183,6 +183,16 @@ static void of_run(struct list *l, const struct telemetry *t)
 							[INT_EMPTY] = "int_empty",
 							[INT_TOO_MANY] = "int_too_many_hops",
 							[INT_NO_STAMP] = "int_zero_stamp" };
+	static const char *const md_faults[INT_MD_FAULTS] = { [INT_MD_CUT] = "int_cut_short",
+							      [INT_MD_NO_INT] = "int_not_int",
+							      [INT_MD_VERSION_BAD] = "int_other_version",
+							      [INT_MD_LENGTH] = "int_wrong_length",
+							      [INT_MD_HOP_LENGTH] = "int_wrong_hop_length",
+							      [INT_MD_INSTRUCTIONS] = "int_unknown_instructions",
+							      [INT_MD_TOO_MANY] = "int_too_many_hops",
+							      [INT_MD_EMPTY] = "int_empty",
+							      [INT_MD_NO_STAMP] = "int_zero_stamp",
+							      [INT_MD_REPORT] = "int_not_a_report" };
 	uint64_t hops = 0, apart = 0, steps = 0, pauses = 0, wraps = 0, off = 0, missing = 0;
 
 	for (size_t at = 0; at < (size_t)t->switches * t->count; at++) {
@@ -207,9 +217,12 @@ static void of_run(struct list *l, const struct telemetry *t)
 	say_count(l, wraps, "wraps");
 	say_count(l, off, "rates_off");
 	say_count(l, missing, "missing");
-	for (int f = 0; f < INT_FAULTS; f++)
+	for (int f = 0; !t->int_md && f < INT_FAULTS; f++)
 		if (faults[f])
 			say_count(l, t->counts.shim.by_fault[f], faults[f]);
+	for (int f = 0; t->int_md && f < INT_MD_FAULTS; f++)
+		if (md_faults[f])
+			say_count(l, t->counts.md.by_fault[f], md_faults[f]);
 	say_count(l, t->counts.other_length, "int_other_length");
 	say_count(l, t->counts.other_id, "int_other_id");
 }

@@ -20,6 +20,7 @@
 
 #include "clock/watch.h"
 #include "lab/topology.h"
+#include "packet/int_md.h"
 #include "probe/transit_private.h"
 #include "probe/transit_settings.h"
 #include "stats/sort.h"
@@ -70,9 +71,18 @@ static int open_sender(struct transit_state *s, struct err *err)
 	struct frame_template t;
 	int rc;
 
-	frame_template_default(&t, line->ether_probes ? FRAME_KIND_ETHER : FRAME_KIND_IPV4, s->config->frame_bytes);
+	frame_template_default(&t,
+			       line->int_md         ? FRAME_KIND_UDP4
+			       : line->ether_probes ? FRAME_KIND_ETHER
+						    : FRAME_KIND_IPV4,
+			       s->config->frame_bytes);
 	s->sequence_at = frame_template_headers(&t) + STAMPS_BYTES;
 	s->id_at = s->sequence_at + SEQUENCE_BYTES;
+	if (line->int_md) {
+		t.port_destination = INT_MD_PORT_WATCHED;
+		s->id_at = frame_template_headers(&t);
+		s->sequence_at = s->id_at + ID_NATIVE_BYTES; /* nobody reads it */
+	}
 	memcpy(t.destination, line->destination_mac, 6);
 	memcpy(t.source, at->mac, 6);
 	t.ipv4_source = line->source_ipv4;
@@ -107,6 +117,11 @@ static int open_events(struct transit_state *s, struct collector *c, struct err 
 	return 0;
 }
 
+static enum tap_what line_what(const struct transit_config *c)
+{
+	return c->line.int_md ? TAP_WATCHED : TAP_PROBES;
+}
+
 static int open_taps(struct transit_state *s, struct err *err)
 {
 	const struct lab_line *line = s->config->line.line;
@@ -127,7 +142,8 @@ static int open_taps(struct transit_state *s, struct err *err)
 
 		rc = open_events(s, c, err);
 		if (rc == 0)
-			rc = tap_open(places[p].end, places[p].side, TAP_PROBES, c->events.capacity, &c->tap, err);
+			rc = tap_open(places[p].end, places[p].side, line_what(s->config), c->events.capacity, &c->tap,
+				      err);
 	}
 	s->at[AT_RX].forget_every = s->at[AT_RX].forget_in = s->config->forget_every;
 	return rc;
@@ -368,7 +384,8 @@ static int conclude(struct transit_state *s, const struct step_watch *steps, str
 		      &(struct transit_seen){ .tx = &s->at[AT_TX].events,
 					      .sw_in = &s->at[AT_SW_IN].events,
 					      .sw_out = &s->at[AT_SW_OUT].events,
-					      .rx = &s->at[AT_RX].events },
+					      .rx = &s->at[AT_RX].events,
+					      .bare = config->line.int_md },
 		      &ret->ledger);
 	lateness(s, scratch, ret);
 	free(scratch);

@@ -113,6 +113,7 @@ struct transit_events {
 
 struct transit_seen {
 	const struct transit_events *tx, *sw_in, *sw_out, *rx;
+	bool bare; /* the program writes no stamps into probes: they match without */
 };
 
 /*

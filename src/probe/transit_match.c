@@ -53,6 +53,7 @@ struct rx_state {
 	bool any;        /* a stamp of the switch has been seen, */
 	int64_t last_us; /* this one */
 	uint32_t newest; /* highest probe arrived, + 1 */
+	bool bare;       /* probes carry no stamps */
 };
 
 static void arrive(struct rx_state *s, const struct transit_event *e)
@@ -77,7 +78,8 @@ static void arrive(struct rx_state *s, const struct transit_event *e)
 	}
 	if (row->rx_ns != TRANSIT_NONE && row->rx_ns - row->tx_ns > s->deadline_ns)
 		row->fate = FATE_LATE;
-	else if (row->rx_ns == TRANSIT_NONE || row->p4_in_us == TRANSIT_NONE || row->flags & TRANSIT_TX_ASKED)
+	else if (row->rx_ns == TRANSIT_NONE || (row->p4_in_us == TRANSIT_NONE && !s->bare) ||
+		 row->flags & TRANSIT_TX_ASKED)
 		row->fate = FATE_UNSTAMPED;
 	else
 		row->fate = FATE_MATCHED;
@@ -105,7 +107,7 @@ void transit_match(struct transit *rows, uint32_t count, int64_t start_ns, int64
 		   const struct transit_seen *seen, struct ledger *ret)
 {
 	const struct transit_events *rx = seen->rx;
-	struct rx_state s = { rows, count, start_ns, deadline_ns, ret, false, 0, 0 };
+	struct rx_state s = { rows, count, start_ns, deadline_ns, ret, false, 0, 0, seen->bare };
 
 	*ret = (struct ledger){ .sent = count, .classified = rx->count };
 	for (uint32_t i = 0; i < count; i++) {
@@ -171,7 +173,7 @@ int transit_align(struct transit *rows, uint32_t count, double drift_ppm, struct
 
 	for (uint32_t i = 0; rc == 0 && i < count; i++) {
 		const struct transit *r = &rows[i];
-		bool has = r->fate == FATE_MATCHED;
+		bool has = r->fate == FATE_MATCHED && r->p4_in_us != TRANSIT_NONE;
 
 		points[i] = (struct align_point){
 			.sw_in_ns = or_none(r->sw_in_ns),

@@ -243,6 +243,7 @@ static void line(struct target *target, struct target_line *ret)
 		.destination_ipv4 = DESTINATION,
 		.ended_fd = b->line.ended_fd,
 		.switch_words = b->words,
+		.int_md = strstr(b->program.json.text, "\"int_md_h\"") != NULL,
 		.ether_probes = strstr(b->program.json.text, "\"0x88b5\"") != NULL,
 	};
 	memcpy(ret->destination_mac, destination_mac, sizeof(destination_mac));

@@ -65,6 +65,7 @@ struct target_line {
 	const struct lab_line *line;
 	const struct target_switch *switches; /* line->switch_count of them, in its order */
 	uint8_t destination_mac[6];           /* of frames that host a sends so that they come to host b */
+	bool int_md; /* the program is one of INT-MD: probes are UDP, without an instrument header (packet/int_md.h) */
 	bool ether_probes; /* the program finds the instrument header behind EtherType 0x88B5, not behind IPv4 */
 	uint32_t source_ipv4, destination_ipv4; /* host order; no kernel answers for the destination */
 	int ended_fd;                           /* readable once a switch has ended; -1: none */
