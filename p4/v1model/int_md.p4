@@ -23,7 +23,7 @@ const bit<8> MD_WORDS = 3;
 const bit<16> RESERVED_INSTRUCTIONS = 0x007e; /* bits 9 to 14 */
 const bit<16> REPORTED_INSTRUCTIONS = 0x7c00; /* bits 1 to 5: what a report can say of this switch */
 const bit<32> INSTANCE_INGRESS_CLONE = 1;
-const bit<16> INNER_WORDS_MOST = 96;
+const bit<16> INNER_WORDS_MOST = 64;
 const bit<16> WIRE_BYTES_MOST = 1500;
 
 header udp_h {

@@ -105,7 +105,7 @@ static int64_t beside(const struct telemetry *t, const struct hop *h)
 
 struct scratch {
 	uint64_t *raw;
-	int64_t *host_ns, *ns;
+	int64_t *host_ns, *late_ns, *ns;
 	uint8_t *flags;
 };
 
@@ -113,15 +113,17 @@ static int scratch_init(struct scratch *s, uint32_t count)
 {
 	s->raw = calloc(count + 1, sizeof(*s->raw));
 	s->host_ns = calloc(count + 1, sizeof(*s->host_ns));
+	s->late_ns = calloc(count + 1, sizeof(*s->late_ns));
 	s->ns = calloc(count + 1, sizeof(*s->ns));
 	s->flags = calloc(count + 1, sizeof(*s->flags));
-	return s->raw && s->host_ns && s->ns && s->flags ? 0 : -ENOMEM;
+	return s->raw && s->host_ns && s->late_ns && s->ns && s->flags ? 0 : -ENOMEM;
 }
 
 static void scratch_release(struct scratch *s)
 {
 	free(s->raw);
 	free(s->host_ns);
+	free(s->late_ns);
 	free(s->ns);
 	free(s->flags);
 }
@@ -142,9 +144,10 @@ static int unwrap_switch(struct telemetry *t, uint32_t k, struct scratch *s)
 		if (!hops[i].stamped)
 			continue;
 		s->raw[n] = hops[i].raw_out ? hops[i].raw_in : 0;
+		s->late_ns[n] = hops[i].sw_out_ns;
 		s->host_ns[n++] = hops[i].sw_in_ns != TELEMETRY_NONE ? hops[i].sw_in_ns : t->tx_ns[i];
 	}
-	rc = stamps_line(s->raw, s->host_ns, n, &options, s->ns, s->flags, &t->clocks[k].stamps);
+	rc = stamps_line(s->raw, s->host_ns, s->late_ns, n, &options, s->ns, s->flags, &t->clocks[k].stamps);
 	n = 0;
 	for (uint32_t i = 0; rc == 0 && i < t->count; i++) {
 		if (!hops[i].stamped)
@@ -200,6 +203,24 @@ static double drift_allowed(const struct telemetry *t)
 	return most;
 }
 
+/* Delays that grow look like a rate that is off. It is off if no rate near the host's allows what happened. */
+static int confirm_rate(struct telemetry *t, uint32_t k, const struct align_point *points, double resolution)
+{
+	const struct align_options near = { .resolution_ns = resolution, .drift_ppm = stamp_defaults.rate_ppm };
+	struct stamp_summary *s = &t->clocks[k].stamps;
+	struct alignment a;
+	int rc;
+
+	if (!s->rate_off)
+		return 0;
+	rc = align_find(points + (size_t)k * t->count, t->count, &near, &a);
+	if (rc < 0)
+		return rc;
+	s->rate_off = a.count > s->steps + 1;
+	alignment_release(&a);
+	return 0;
+}
+
 static const struct align_segment *longest(const struct alignment *a)
 {
 	const struct align_segment *best = NULL;
@@ -247,10 +268,12 @@ int telemetry_align(struct telemetry *t)
 	for (uint32_t k = 0; rc == 0 && k < t->switches; k++)
 		rc = unwrap_switch(t, k, &s);
 	scratch_release(&s);
-	allowed.drift_ppm = drift_allowed(t);
 	points = rc == 0 ? points_of(t) : NULL;
 	if (rc == 0 && !points)
 		rc = -ENOMEM;
+	for (uint32_t k = 0; rc == 0 && k < t->switches; k++)
+		rc = confirm_rate(t, k, points, allowed.resolution_ns);
+	allowed.drift_ppm = drift_allowed(t);
 	if (rc == 0)
 		rc = align_line_find(points, t->switches, t->count, &allowed, &a);
 	free(points);

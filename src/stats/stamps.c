@@ -87,7 +87,7 @@ static void judge_rate(const struct line *l, uint32_t first, uint32_t end, const
 	if (n <= third)
 		return;
 	late = at_share(l->scratch + (n - third), third, 0.5);
-	span = (double)(l->host_ns[end - 1 - third / 2] - l->host_ns[first + third / 2]);
+	span = (double)(l->host_ns[end - third + (third - 1) / 2] - l->host_ns[first + (third - 1) / 2]);
 	if (span <= 0 || isnan(early))
 		return;
 	slope = (late - early) / span;
@@ -116,8 +116,18 @@ static void rate_of_longest(const struct line *l, const struct stamp_options *o,
 	judge_rate(l, best_first, best_end, o, ret);
 }
 
-int stamps_line(const uint64_t *raw, const int64_t *host_ns, uint32_t count, const struct stamp_options *o,
-		int64_t *ret_ns, uint8_t *ret_flags, struct stamp_summary *ret)
+/* What the clock went too far or not far enough, given when the two stamps can have been taken. */
+static double jumped(double gone, double rate, const int64_t *host_ns, const int64_t *late_ns, uint32_t a, uint32_t b)
+{
+	int64_t late_a = late_ns && late_ns[a] > host_ns[a] ? late_ns[a] : host_ns[a];
+	int64_t late_b = late_ns && late_ns[b] > host_ns[b] ? late_ns[b] : host_ns[b];
+	double least = (double)(host_ns[b] - late_a) * rate, most = (double)(late_b - host_ns[a]) * rate;
+
+	return gone < least ? gone - least : gone > most ? gone - most : 0;
+}
+
+int stamps_line(const uint64_t *raw, const int64_t *host_ns, const int64_t *late_ns, uint32_t count,
+		const struct stamp_options *o, int64_t *ret_ns, uint8_t *ret_flags, struct stamp_summary *ret)
 {
 	struct line l = { host_ns, ret_ns, ret_flags, count, calloc((size_t)count * 2 + 1, sizeof(double)) };
 	struct stamp_summary s = { .rate_ppm = NAN };
@@ -146,7 +156,7 @@ int stamps_line(const uint64_t *raw, const int64_t *host_ns, uint32_t count, con
 		}
 		elapsed = (double)(host_ns[i] - host_ns[last]);
 		gone = advance(raw[last], raw[i], elapsed * rate, o, &wrapped);
-		jump = gone - elapsed * rate;
+		jump = jumped(gone, rate, host_ns, late_ns, last, i);
 		ret_ns[i] = ret_ns[last] + (int64_t)gone;
 		if (wrapped) {
 			ret_flags[i] |= STAMP_WRAPPED;

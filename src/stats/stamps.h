@@ -44,10 +44,11 @@ struct stamp_summary {
 };
 
 /*
- * raw[i] beside host_ns[i], in order of sending; host_ns never missing. ret_ns[i] is the stamp in ns, unwrapped, a step
+ * raw[i] beside host_ns[i], in order of sending; host_ns never missing. The stamp was taken then, or later by a delay; no later
+ * than late_ns[i] where that is known (NULL, or not after host_ns[i]: it is not), so that a delay is no step. ret_ns[i] is the stamp in ns, unwrapped, a step
  * left in it as it was; STAMPS_NONE where it is missing. 0, or -ENOMEM.
  */
-int stamps_line(const uint64_t *raw, const int64_t *host_ns, uint32_t count, const struct stamp_options *options,
-		int64_t *ret_ns, uint8_t *ret_flags, struct stamp_summary *ret);
+int stamps_line(const uint64_t *raw, const int64_t *host_ns, const int64_t *late_ns, uint32_t count,
+		const struct stamp_options *options, int64_t *ret_ns, uint8_t *ret_flags, struct stamp_summary *ret);
 
 #endif

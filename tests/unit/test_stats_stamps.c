@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -55,7 +56,7 @@ static struct stamp_summary tell(const struct story *s)
 		if (s->zero_every && i % s->zero_every == 0)
 			raw[i] = 0;
 	}
-	assert_int_equal(stamps_line(raw, host_ns, MANY, &o, ns, flags, &summary), 0);
+	assert_int_equal(stamps_line(raw, host_ns, NULL, MANY, &o, ns, flags, &summary), 0);
 	return summary;
 }
 
@@ -128,10 +129,10 @@ static void nothing_at_all_is_no_line(void **state)
 
 	(void)state;
 	memset(raw, 0, sizeof(raw));
-	assert_int_equal(stamps_line(raw, host_ns, MANY, &stamp_defaults, ns, flags, &got), 0);
+	assert_int_equal(stamps_line(raw, host_ns, NULL, MANY, &stamp_defaults, ns, flags, &got), 0);
 	assert_int_equal(got.good, 0);
 	assert_true(isnan(got.rate_ppm));
-	assert_int_equal(stamps_line(raw, host_ns, 0, &stamp_defaults, ns, flags, &got), 0);
+	assert_int_equal(stamps_line(raw, host_ns, NULL, 0, &stamp_defaults, ns, flags, &got), 0);
 	assert_int_equal(got.missing, 0);
 }
 
@@ -236,6 +237,30 @@ static void a_small_drift_is_measured_but_not_off(void **state)
 	assert_true(fabs(got.rate_ppm - 300) < 60);
 }
 
+static void a_packet_that_was_held_is_no_step(void **state)
+{
+	struct story s = { .bits = 48, .unit_ns = 1000, .rate = 1, .from_ns = 1e9 };
+	static int64_t late_ns[MANY];
+	struct stamp_summary got;
+
+	(void)state;
+	tell(&s);
+	/* from the 200th on, 20 packets stand in a queue for 2 s, and all leave at its end */
+	for (uint32_t i = 0; i < MANY; i++) {
+		bool held = i >= 200 && i < 220;
+
+		late_ns[i] = held ? host_ns[219] + 2000000000 : host_ns[i] + 3000000;
+		if (held)
+			raw[i] = (uint64_t)(1e9 + (double)host_ns[219] + 1.9e9) / 1000;
+	}
+	assert_int_equal(stamps_line(raw, host_ns, late_ns, MANY, &stamp_defaults, ns, flags, &got), 0);
+	assert_int_equal(got.steps, 0);
+	assert_int_equal(got.wraps, 0);
+	/* without that knowledge it looks like one, there and back */
+	assert_int_equal(stamps_line(raw, host_ns, NULL, MANY, &stamp_defaults, ns, flags, &got), 0);
+	assert_true(got.steps >= 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +271,7 @@ int main(void)
 		cmocka_unit_test(a_pause_of_probes_is_no_step),
 		cmocka_unit_test(a_clock_that_stood_still_has_stepped),
 		cmocka_unit_test(a_rate_seven_percent_off_is_told_and_unwrapped),
+		cmocka_unit_test(a_packet_that_was_held_is_no_step),
 		cmocka_unit_test(a_small_drift_is_measured_but_not_off),
 	};
 
