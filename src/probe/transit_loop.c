@@ -19,6 +19,7 @@ enum {
 	READ_A_LOOK = 4,            /* frames that are read between two looks at the clock */
 	READ_EVERY_NS = 1000000000, /* where the loop sleeps */
 	WRITTEN_OFF_NS = 100000000,
+	ROOM_STEP_NS = 100000,
 };
 
 static bool stopped(const struct transit_state *s)
@@ -128,9 +129,13 @@ static void wait_for_room(struct transit_state *s, uint32_t next)
 	if (most == 0 || next < most || s->at[AT_RX].newest > next - most)
 		return;
 	off_ns = s->rows[next - most].tx_ns + WRITTEN_OFF_NS;
-	while (s->at[AT_RX].newest <= next - most && clock_ns(CLOCK_REALTIME) - s->start_real_ns < off_ns &&
-	       !stopped(s))
-		transit_collect(s);
+	for (transit_collect(s); s->at[AT_RX].newest <= next - most && !stopped(s); transit_collect(s)) {
+		if (clock_ns(CLOCK_REALTIME) - s->start_real_ns >= off_ns)
+			break;
+		/* the switch may need this very CPU */
+		if (!s->spins)
+			sleep_for(s, clock_ns(CLOCK_MONOTONIC) + ROOM_STEP_NS);
+	}
 }
 
 static bool send_row(struct transit_state *s, uint32_t i)
