@@ -11,23 +11,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lab/topology.h"
-#include "target/bmv2_private.h"
-#include "target/v1model_program.h"
+#include "target/bmv2_line.h"
 
 /*
  * Switches side by side: each alone between two hosts of its own, so that each has its
  * own loopback, and the same address there. All are started before any is waited for.
  */
 enum {
-	DEVICE_ID = 1,
 	PORT = 9559,
 	ARGS_MOST = 32,
 	STOP_MS = 2000,
 	SERIAL_FIRST = 10000, /* names apart from those of lines that transit plans open */
 };
-
-#define ADDRESS "127.0.0.1:9559"
 
 struct group {
 	struct target target;
@@ -40,35 +35,50 @@ struct group {
 
 static const struct target_ops group_ops;
 
+/* False: anywhere. `auto` is that too: the one thread of the client is moved out of a switch's way by the kernel. */
+static bool cpus_of(const struct settings *settings, cpu_set_t *ret)
+{
+	const char *text = settings_text(settings, "cpus");
+
+	return strcmp(text, "auto") != 0 && strcmp(text, "any") != 0 && cpus_parse("cpus", text, ret, NULL) == 0;
+}
+
 static int start(struct group *g, const struct target_setup *setup, struct lab_line *line, uint32_t number,
 		 struct err *err)
 {
 	static const char *const fixed[] = { "--no-p4", "--device-id", "1",           "-i", "1@p1",
 					     "-i",      "2@p2",        "--log-level", NULL };
 	const char *argv[ARGS_MOST + 16] = { g->binary.path }, *args = settings_text(setup->settings, "args");
+	const struct setting *log = setting_find(setup->settings->table, "log");
+	cpu_set_t cpus;
+	bool confined = cpus_of(setup->settings, &cpus);
 	char name[16];
 	int n = 1, words;
-	char *copy;
+	char *own;
 
 	for (const char *const *word = fixed; *word; word++)
 		argv[n++] = *word;
-	argv[n++] = settings_text(setup->settings, "log");
+	argv[n++] = log->choices[settings_number(setup->settings, "log")];
 	if (args) {
-		copy = arena_strdup(&g->arena, args);
-		words = copy ? words_split(copy, argv + n, ARGS_MOST) : -ENOMEM;
+		words = bmv2_args_of(args, number, g->count, &g->arena, &own, err);
+		if (words < 0)
+			return words;
+		words = words_split(own, argv + n, ARGS_MOST);
 		if (words < 0)
 			return err_set(err, ERR_USAGE, -words, "args: more than %d words", ARGS_MOST);
 		n += words;
 	}
 	argv[n++] = "--";
 	argv[n++] = "--grpc-server-addr";
-	argv[n++] = ADDRESS;
+	argv[n++] = BMV2_ADDRESS;
 	argv[n] = NULL;
 	snprintf(name, sizeof(name), "switch %" PRIu32, number);
-	return process_start(
-		&(struct process_options){
-			.name = name, .argv = argv, .netns = &line->switches[0].netns, .label = line->label },
-		&line->switches[0].process, err);
+	return process_start(&(struct process_options){ .name = name,
+							.argv = argv,
+							.netns = &line->switches[0].netns,
+							.label = line->label,
+							.cpus = confined ? &cpus : NULL },
+			     &line->switches[0].process, err);
 }
 
 /* It listens: all that is asked before the measurement, which is of the rest. */
@@ -167,8 +177,8 @@ void bmv2_agent(struct target *target, uint32_t index, struct target_agent *ret)
 	const struct lab_line *line = g->lines[index];
 
 	*ret = (struct target_agent){
-		.address = ADDRESS,
-		.device_id = DEVICE_ID,
+		.address = BMV2_ADDRESS,
+		.device_id = BMV2_DEVICE_ID,
 		.election_low = 1,
 		.netns = &line->switches[0].netns,
 		.line = line,
