@@ -54,9 +54,10 @@ struct control_account {
 	int64_t wall_ns;                               /* from the start to the last answer */
 	int64_t client_cpu_ns, server_cpu_ns;          /* during the run; server: -1: not a process of ours */
 	uint64_t watched, acting_seen, acting_early, acting_unbound, acting_lost;
-	double clock_u_ns;   /* CLOCK_REALTIME of the packets against CLOCK_MONOTONIC of the answers */
-	char statuses[128];  /* "12 RESOURCE_EXHAUSTED, 3 status 99" */
-	char first_why[128]; /* what the first failure said */
+	int64_t acting_early_ns; /* the largest time by which one is known to have been answered too early */
+	double clock_u_ns;       /* CLOCK_REALTIME of the packets against CLOCK_MONOTONIC of the answers */
+	char statuses[128];      /* "12 RESOURCE_EXHAUSTED, 3 status 99" */
+	char first_why[128];     /* what the first failure said */
 };
 
 struct control_config {

@@ -54,6 +54,8 @@ static void row_watch(struct control *c, const struct acting *acting, uint32_t w
 	    (double)(row->acting_low_ns - row->answered_ns) > acting_clock_u_ns(acting)) {
 		row->flags |= OPERATION_EARLY;
 		a->acting_early++;
+		if (row->acting_low_ns - row->answered_ns > a->acting_early_ns)
+			a->acting_early_ns = row->acting_low_ns - row->answered_ns;
 	}
 }
 
@@ -149,8 +151,8 @@ static void remark_make(struct control *c)
 	if (a->acting_early && n < sizeof(c->remark))
 		n += (size_t)snprintf(c->remark + n, sizeof(c->remark) - n,
 				      "%s%" PRIu64 " of %" PRIu64
-				      " watched inserts were answered before they acted on packets%s",
-				      n ? "; " : "", a->acting_early, a->watched,
+				      " watched inserts were answered before they acted on packets, by up to %.3g ms%s",
+				      n ? "; " : "", a->acting_early, a->watched, (double)a->acting_early_ns / 1e6,
 				      a->acting_lost ? " (or packets were lost: some were afterwards)" : "");
 	if (a->watched > a->acting_seen && n < sizeof(c->remark))
 		snprintf(c->remark + n, sizeof(c->remark) - n,

@@ -41,6 +41,7 @@ static const struct run_column columns[] = {
 	FIELD("acting_early", COLUMN_U64, acting_early),
 	FIELD("acting_unbound", COLUMN_U64, acting_unbound),
 	FIELD("acting_lost", COLUMN_U64, acting_lost),
+	FIELD("acting_early_ns", COLUMN_I64, acting_early_ns),
 	FIELD("clock_u_ns", COLUMN_DOUBLE, clock_u_ns),
 	FIELD("statuses", COLUMN_TEXT, statuses),
 	FIELD("first_why", COLUMN_TEXT, first_why),
