@@ -4,6 +4,7 @@
 
 #include "report/format.h"
 #include "report/html_private.h"
+#include "report/view.h"
 
 /* The page's parts about quantities: headline, a figure each, comparisons, growth, restarts. */
 
@@ -52,12 +53,21 @@ static void quantity_cell(const struct quantity_result *q, bool key, FILE *out)
 	fputs("</td>", out);
 }
 
+static const char *heading(const struct result *r)
+{
+	enum measure measure;
+
+	if (result_has_probes(r))
+		return "Beside the probes";
+	return measure_find(r->measure, &measure) ? measure_view(measure)->heading : "Figures by cell";
+}
+
 static void headline(const struct result *r, FILE *out)
 {
 	char text[FORMAT_BYTES];
 
 	fputs("<h2>", out);
-	html_text(out, result_has_probes(r) ? "Beside the probes" : "Figures by cell");
+	html_text(out, heading(r));
 	fputs("</h2>\n<div class=\"scroll\"><table>\n<thead><tr>", out);
 	axis_heads(r, out);
 	for (uint32_t i = 0; i < r->quantity_count; i++) {

@@ -25,7 +25,7 @@ static const struct measure_view views[MEASURES] = {
 				.headlines = 2,
 				.sweep_least = 2 },
 	[MEASURE_TELEMETRY] = { .heading = "Telemetry by cell",
-				.sweeps = { "switches", "carrier" },
+				.sweeps = { "hops", "carrier" },
 				.headlines = 1,
 				.sweep_least = 3 },
 	[MEASURE_CALIBRATE] = { .heading = "Load that each cell carries",
