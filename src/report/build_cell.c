@@ -342,6 +342,7 @@ static int spread(struct cell_work *w, double *figures, uint32_t *runs, uint64_t
 	rc = hierarchy_compute(&in, 0.95, BOOTSTRAP_RESAMPLES, seed, NULL, &h);
 	if (rc != 0)
 		return rc;
+	c->gross_interval = span_of(&h.interpolated);
 	c->gross_order = span_of(&h.order);
 	c->gross_bootstrap = span_of(&h.bootstrap);
 	w->measured = h.measured;
@@ -379,8 +380,8 @@ int cell_summarise(struct cell_work *w, struct arena *arena, uint64_t seed, stru
 	c->carrier_asked_bps = c->carrier_offered_bps = c->carrier_received_bps = c->align_width_ns = NAN;
 	c->regime = "";
 	w->measured = (struct measured){ NAN, NAN, NAN };
-	c->gross_order = c->gross_bootstrap = c->icc_interval = c->net_interval = c->net_order = c->net_bootstrap =
-		none;
+	c->gross_interval = c->gross_order = c->gross_bootstrap = c->icc_interval = c->net_interval = c->net_order =
+		c->net_bootstrap = none;
 	count_up(w);
 	if (rc == 0) {
 		of_restarts = (struct column){ .values = values + room };

@@ -6,6 +6,7 @@
 
 #include "report/build.h"
 #include "stats/compare.h"
+#include "stats/sort.h"
 
 /*
  * Cells against each other. A question says which pairs of cells belong together
@@ -24,6 +25,7 @@ struct question {
 struct ratios {
 	struct result *result;
 	const struct cell_work *works;
+	double *figures[2]; /* of the restarts of either side, as many as there are restarts at all */
 	uint32_t room, families_room;
 };
 
@@ -47,35 +49,44 @@ static int grow(struct arena *arena, void *list_at, uint32_t count, uint32_t *ro
 
 /* --- one family --- */
 
-/* A side of a ratio: its figure, and the 95 % interval that is printed for it. */
+/* A side of a ratio: its restart figures, sorted, and the 95 % interval that is printed for it. */
 struct side {
-	struct measured measured;
+	const double *figures;
+	uint32_t count;
 	struct span interval;
 };
 
-static struct side side_of(const struct ratios *all, uint32_t cell, const char *quantity, const char *unit)
+/* `quantity` NULL: the gross median. */
+static struct side side_of(const struct ratios *all, int which, uint32_t cell, const char *quantity, const char *unit)
 {
-	struct side s = { .measured = { NAN, NAN, INFINITY }, .interval = { NAN, NAN, NAN } };
 	const struct cell_result *c = &all->result->cells[cell];
-	const struct quantity_result *q;
+	struct side s = { .figures = all->figures[which], .interval = { NAN, NAN, NAN } };
+	const struct quantity_result *q = quantity ? cell_quantity(c, quantity, unit) : NULL;
+	double *figures = all->figures[which];
 
-	if (!quantity) {
-		s.measured = all->works[cell].measured;
-		s.interval = c->gross_order;
-		return s;
+	if (quantity) {
+		for (; q && s.count < q->restart_count; s.count++)
+			figures[s.count] = q->restart_values[s.count];
+		if (q)
+			s.interval = q->interval;
+	} else {
+		for (uint32_t i = 0; i < all->works[cell].restart_count; i++) {
+			const struct restart_result *r = all->works[cell].restarts[i];
+			const struct figure *f = &r->gross.q[QUANTILE_P50];
+
+			if (strcmp(r->state, "valid") == 0 && f->state != FIGURE_REFUSED)
+				figures[s.count++] = f->value;
+		}
+		s.interval = c->gross_interval;
 	}
-	q = cell_quantity(c, quantity, unit);
-	if (!q)
-		return s;
-	s.measured = (struct measured){ q->value, q->u, isnan(q->dof) ? INFINITY : q->dof };
-	s.interval = q->interval;
+	sort_double(figures, s.count);
 	return s;
 }
 
 static int add_ratio(struct ratios *all, const struct pair_of_cells *pair, const struct side *over,
 		     const struct side *base)
 {
-	struct comparison k = compare_measured(over->measured, base->measured, 0.95);
+	struct comparison k = compare_medians(over->figures, over->count, base->figures, base->count, 0.95);
 	struct result *r = all->result;
 
 	if (grow(&r->arena, &r->ratios, r->ratio_count, &all->room, sizeof(*r->ratios)) < 0)
@@ -168,10 +179,10 @@ static int ask(struct ratios *all, const struct question *q, const char *quantit
 	uint32_t first = all->result->ratio_count;
 
 	for (uint32_t i = 0; i < q->count; i++) {
-		struct side over = side_of(all, q->pairs[i].cell, quantity, unit);
-		struct side base = side_of(all, q->pairs[i].base, quantity, unit);
+		struct side over = side_of(all, 0, q->pairs[i].cell, quantity, unit);
+		struct side base = side_of(all, 1, q->pairs[i].base, quantity, unit);
 
-		if (isnan(over.measured.value) || isnan(base.measured.value))
+		if (!over.count || !base.count)
 			continue;
 		if (add_ratio(all, &q->pairs[i], &over, &base) < 0)
 			return -ENOMEM;
@@ -377,9 +388,17 @@ static int cold_over_the_rest(struct ratios *all)
 int ratios_build(struct result *r, const struct cell_work *works, const struct measure_view *view)
 {
 	struct ratios all = { .result = r, .works = works };
-	int rc = strcmp(r->measure, "transit") == 0 ? cold_over_the_rest(&all) : 0;
+	int rc = 0;
 
+	for (int i = 0; i < 2; i++)
+		all.figures[i] = calloc(r->restart_count + 1, sizeof(*all.figures[i]));
+	if (!all.figures[0] || !all.figures[1])
+		rc = -ENOMEM;
+	if (rc == 0 && strcmp(r->measure, "transit") == 0)
+		rc = cold_over_the_rest(&all);
 	for (const struct contrast *rule = view->contrasts; rc == 0 && rule->axis; rule++)
 		rc = contrast(&all, rule);
+	free(all.figures[0]);
+	free(all.figures[1]);
 	return rc;
 }

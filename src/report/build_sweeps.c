@@ -72,8 +72,8 @@ static double value_at(const struct sweep_of *s, uint32_t cell, struct span *ret
 	if (!s->quantity) {
 		const struct figure *f = &c->gross.q[QUANTILE_P50];
 
-		*ret_interval =
-			(struct span){ c->gross_order.low / 1000, c->gross_order.high / 1000, c->gross_order.level };
+		*ret_interval = (struct span){ c->gross_interval.low / 1000, c->gross_interval.high / 1000,
+					       c->gross_interval.level };
 		return f->state == FIGURE_REFUSED ? NAN : f->value / 1000;
 	}
 	q = cell_quantity(c, s->quantity, s->unit);

@@ -99,12 +99,34 @@ static double number_of(const struct figure *f)
 	return f->state == FIGURE_REFUSED ? NAN : f->state == FIGURE_LOST ? INFINITY : f->value;
 }
 
-/* Half the interpolated interval of the median over restarts, over Student's t: as hierarchy_measured has it. */
-static int quantile_measured(const struct result *r, const struct cell_result *c, unsigned quantile,
-			     struct measured *ret)
+/* A figure of one side: as a number with its uncertainty, and, where it comes of figures above 0, its logarithm so. */
+struct compared_side {
+	struct measured plain, logarithm;
+	bool positive;
+};
+
+/* From restart figures, which are sorted here. The figure itself is the cell's. */
+static struct compared_side side_of(double figure, double *restarts, uint32_t count)
+{
+	struct compared_side s = { .plain = { figure, NAN, INFINITY } };
+
+	sort_double(restarts, count);
+	if (count) {
+		struct measured m = median_measured(restarts, count);
+
+		if (isfinite(m.u))
+			s.plain = (struct measured){ figure, m.u, m.dof };
+	}
+	s.positive = figure > 0 && isfinite(figure) && measured_logarithm(restarts, count, &s.logarithm) &&
+		     isfinite(s.logarithm.u);
+	s.logarithm.value = s.positive ? log(figure) : NAN;
+	return s;
+}
+
+static int quantile_side(const struct result *r, const struct cell_result *c, unsigned quantile,
+			 struct compared_side *ret)
 {
 	double *values = calloc(r->restart_count + 1, sizeof(*values));
-	struct interval i;
 	uint32_t n = 0;
 
 	if (!values)
@@ -115,14 +137,21 @@ static int quantile_measured(const struct result *r, const struct cell_result *c
 		if (s->cell == c->index && strcmp(s->state, "valid") == 0 && !isnan(number_of(&s->gross.q[quantile])))
 			values[n++] = number_of(&s->gross.q[quantile]);
 	}
-	sort_double(values, n);
-	i = median_interval_interpolated(values, n, 0.95);
+	*ret = side_of(number_of(&c->gross.q[quantile]), values, n);
 	free(values);
-	*ret = (struct measured){ number_of(&c->gross.q[quantile]), NAN, INFINITY };
-	if (i.state == FIGURE_NUMBER && n > 1) {
-		ret->dof = n - 1;
-		ret->u = (i.high - i.low) / 2 / student_quantile(0.975, ret->dof);
-	}
+	return 0;
+}
+
+static int quantity_side(const struct quantity_result *q, struct compared_side *ret)
+{
+	double *values = calloc(q->restart_count + 1, sizeof(*values));
+
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < q->restart_count; i++)
+		values[i] = q->restart_values[i];
+	*ret = side_of(q->value, values, q->restart_count);
+	free(values);
 	return 0;
 }
 
@@ -135,27 +164,28 @@ static const struct quantity_result *find_quantity(const struct cell_result *c, 
 	return NULL;
 }
 
-static int side(const struct result *r, const struct cell_result *c, const char *metric, struct measured *ret)
+static int side(const struct result *r, const struct cell_result *c, const char *metric, struct compared_side *ret)
 {
 	unsigned quantile = QUANTILE_P50;
 
-	*ret = (struct measured){ NAN, NAN, INFINITY };
+	*ret = (struct compared_side){ .plain = { NAN, NAN, INFINITY } };
 	if (!metric_is_latency(metric)) {
 		const struct quantity_result *q = find_quantity(c, metric);
 
-		if (q)
-			*ret = (struct measured){ q->value, q->u, isnan(q->dof) ? INFINITY : q->dof };
-		return 0;
+		return q ? quantity_side(q, ret) : 0;
 	}
 	/* Without a tare there is no net: what a transit campaign has instead is the median itself. */
 	if (quantile_of(metric, &quantile) || strcmp(r->measure, "transit") == 0)
-		return quantile_measured(r, c, quantile, ret);
-	*ret = (struct measured){ c->net_ns, c->u_ns, isnan(c->dof) ? INFINITY : c->dof };
+		return quantile_side(r, c, quantile, ret);
+	ret->plain = (struct measured){ c->net_ns, c->u_ns, isnan(c->dof) ? INFINITY : c->dof };
 	return 0;
 }
 
-static void compare_one(const struct measured *a, const struct measured *b, struct compared_cell *ret)
+static void compare_one(const struct compared_side *first, const struct compared_side *second,
+			struct compared_cell *ret)
 {
+	const struct measured *a = &first->plain, *b = &second->plain;
+
 	ret->a = a->value;
 	ret->b = b->value;
 	ret->a_u = a->u;
@@ -176,7 +206,9 @@ static void compare_one(const struct measured *a, const struct measured *b, stru
 		ret->why = "fewer than 6 restarts";
 		ret->ratio = a->value != 0 ? b->value / a->value : NAN;
 	} else {
-		struct comparison c = compare_measured(*b, *a, 0.95);
+		struct comparison c = first->positive && second->positive
+					      ? compare_logarithms(second->logarithm, first->logarithm, 0.95)
+					      : compare_measured(*b, *a, 0.95);
 
 		if (c.ratio.state == FIGURE_NUMBER)
 			ret->ratio = c.ratio.value;
@@ -229,19 +261,19 @@ int compare_results(const struct result *a, const struct result *b, const char *
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory comparing");
 	for (uint32_t i = 0; i < b->cell_count; i++) {
 		const struct cell_result *now = &b->cells[i], *was = result_find_cell(a, now->label);
-		struct measured ma, mb;
+		struct compared_side sa, sb;
 
 		common |= was != NULL;
 		if (!was || (strcmp(metric, "net") == 0 && now->is_tare))
 			continue;
-		if (side(a, was, metric, &ma) != 0 || side(b, now, metric, &mb) != 0)
+		if (side(a, was, metric, &sa) != 0 || side(b, now, metric, &sb) != 0)
 			return err_set(err, ERR_HOST, ENOMEM, "out of memory comparing");
 		/* a quantity that neither cell has is nothing to compare there */
-		if (!metric_is_latency(metric) && isnan(ma.value) && isnan(mb.value))
+		if (!metric_is_latency(metric) && isnan(sa.plain.value) && isnan(sb.plain.value))
 			continue;
 		out.cells[out.count].label = now->label;
 		out.cells[out.count].title = now->title;
-		compare_one(&ma, &mb, &out.cells[out.count++]);
+		compare_one(&sa, &sb, &out.cells[out.count++]);
 	}
 	if (!common)
 		return err_set(err, ERR_USAGE, EINVAL, "the results '%s' and '%s' have no cell in common", a->name,

@@ -10,7 +10,8 @@
 
 /*
  * Two results against each other, cell by cell (by label): ratio b / a with its
- * 95 % interval (Fieller, from each side's uncertainty). a is what was, b what is
+ * 95 % interval (stats/compare.h: for a net Fieller's from each side's uncertainty, for what cannot be negative on
+ * logarithms of the restarts). a is what was, b what is
  * now: 1.05 means b is 5 % slower. A metric is "net", a gross quantile "p50" to
  * "p99.99", or the name of a quantity; what has no tare has its p50 for a net.
  * Uncertainty comes from the restarts: below 6 there is a ratio but no interval.

@@ -19,7 +19,7 @@ static void headline(const struct result *r, FILE *out)
 	char text[FORMAT_BYTES];
 
 	fputs("<h2>In-switch latency by cell</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>cell</th>"
-	      "<th>regime</th><th class=\"n\">p50, µs</th><th class=\"n\">order statistics</th>"
+	      "<th>regime</th><th class=\"n\">p50, µs</th><th class=\"n\">95 % interval</th>"
 	      "<th class=\"n\">bootstrap</th><th class=\"n\">p99</th>"
 	      "<th class=\"n\">carrier, Mbit/s</th><th class=\"n\">alignment, µs</th>"
 	      "<th class=\"n\">restarts</th><th>ledger</th></tr></thead>\n<tbody>\n",
@@ -31,7 +31,7 @@ static void headline(const struct result *r, FILE *out)
 		html_cell(out, NULL, c->title);
 		html_cell(out, NULL, c->regime);
 		html_cell(out, "key", format_figure_us(&c->gross.q[QUANTILE_P50], text));
-		html_cell(out, "n", span_us(&c->gross_order, text));
+		html_cell(out, "n", span_us(&c->gross_interval, text));
 		html_cell(out, "n", span_us(&c->gross_bootstrap, text));
 		html_cell(out, "n", format_figure_us(&c->gross.q[QUANTILE_P99], text));
 		html_cell(out, "n", format_carrier(c, text));

@@ -226,7 +226,7 @@ void html_comparisons(const struct result *r, FILE *out)
 	fputs("<h2>Cells compared</h2>\n", out);
 	for (uint32_t i = 0; i < r->family_count; i++)
 		family(r, i, out);
-	fputs("<p class=\"caption\">Intervals of ratios by Fieller’s theorem from the spread between restarts. p: "
+	fputs("<p class=\"caption\">Intervals of ratios from the spread between restarts, on logarithms. p: "
 	      "Student’s "
 	      "t of the same model, adjusted so that the chance of any false positive in a list is below 5 %.</p>\n",
 	      out);

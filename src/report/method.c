@@ -66,9 +66,9 @@ static const struct name_value transit_method[] = {
 	{ "regimes", "cold: no carrier, probes 10 ms apart or more; warm: the carrier runs from before the warm-up to "
 		     "after the last probe; dense: no carrier, probes closer than 10 ms" },
 	{ "chain", "each link is a difference of medians since tx, so that the links add up to the median of rx - tx" },
-	{ "ratios",
-	  "of the cells' medians; interval by Fieller's theorem from the spread between restarts; differences "
-	  "are Student's t of the same model, adjusted over the family by Holm" },
+	{ "ratios", "of the cells' medians; the interval is Student's, from the spread between restarts, on "
+		    "logarithms; differences "
+		    "are Student's t of the same model, adjusted over the family by Holm" },
 };
 
 static const struct name_value value_points[] = {
@@ -85,7 +85,8 @@ static const struct name_value value_method[] = {
 };
 
 static const struct name_value comparison_method[] = {
-	{ "ratios", "of the cells' figures; interval by Fieller's theorem from the spread between restarts" },
+	{ "ratios",
+	  "of the cells' figures; the interval is Student's, from the spread between restarts, on logarithms" },
 	{ "differences", "p is Student's t of the same model, adjusted over the family by Holm: the chance of any "
 			 "false positive in it is "
 			 "below 5 %. 'Intervals apart' says of how many pairs the 95 % intervals do not meet" },

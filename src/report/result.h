@@ -213,7 +213,8 @@ struct cell_result {
 	struct ledger ledger_excluded; /* of the invalid ones, and of failed restarts */
 
 	struct quantiles gross, one_way, intended; /* medians of the restart figures */
-	struct span gross_order, gross_bootstrap;  /* of gross p50 */
+	struct span gross_interval;                /* of gross p50 at 95 %, the one to print where there is no net */
+	struct span gross_order, gross_bootstrap;  /* exact order statistics; hierarchical bootstrap */
 	struct span icc_interval;
 	double iqr_ns;           /* of single probes, inside a run */
 	double within_run_sd_ns; /* of run medians inside a restart */

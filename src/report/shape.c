@@ -329,6 +329,7 @@ static const struct field cell_fields[] = {
 	OBJECT(cell_result, gross, shape_quantiles, "rx_path - rx_bypass; medians of the restart figures"),
 	OBJECT(cell_result, one_way, shape_quantiles, "rx_path - tx; medians of the restart figures"),
 	OBJECT(cell_result, intended, shape_quantiles, "rx_path - sched; medians of the restart figures"),
+	OBJECT(cell_result, gross_interval, shape_span, "of gross p50 at 95 %: order statistics, interpolated"),
 	OBJECT(cell_result, gross_order, shape_span, "of gross p50: order statistics of the restarts"),
 	OBJECT(cell_result, gross_bootstrap, shape_span, "of gross p50: hierarchical bootstrap"),
 	NUMBER(cell_result, iqr_ns, "ns", "interquartile range of single probes inside a run"),

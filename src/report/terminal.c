@@ -304,6 +304,7 @@ static void quantile_line(FILE *out, const char *name, const struct quantiles *q
 static void restart_lines(const struct result *r, const struct cell_result *c, FILE *out, int decimals)
 {
 	if (is(r, "transit")) {
+		interval_line(out, "in switch, 95 %", &c->gross_interval, decimals);
 		interval_line(out, "in switch, restarts", &c->gross_order, decimals);
 		interval_line(out, "in switch, bootstrap", &c->gross_bootstrap, decimals);
 		return;

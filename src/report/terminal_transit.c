@@ -16,14 +16,14 @@ static struct span in_us(struct span s)
 
 static void fill_row(const struct cell_result *c, struct table_row *row)
 {
-	struct span order = in_us(c->gross_order), bootstrap = in_us(c->gross_bootstrap);
+	struct span interval = in_us(c->gross_interval), bootstrap = in_us(c->gross_bootstrap);
 	char text[FORMAT_BYTES];
 	unsigned n = 0;
 
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", c->title);
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", c->regime);
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_figure_us(&c->gross.q[QUANTILE_P50], text));
-	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_span(&order, 1, text));
+	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_span(&interval, 1, text));
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_span(&bootstrap, 1, text));
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_figure_us(&c->gross.q[QUANTILE_P99], text));
 	snprintf(row->cell[n++], TABLE_CELL_BYTES, "%s", format_carrier(c, text));

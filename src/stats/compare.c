@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "stats/quantile.h"
 #include "stats/special.h"
 
 /* Welch and Satterthwaite, of a - r b. */
@@ -76,6 +77,46 @@ struct comparison compare_measured(struct measured a, struct measured b, double 
 		c.interval.coverage = confidence;
 	}
 	return c;
+}
+
+bool measured_logarithm(const double *sorted, size_t n, struct measured *ret)
+{
+	double few[64], *logs = n <= 64 ? few : calloc(n, sizeof(*logs));
+	bool good = logs != NULL && n > 0 && sorted[0] > 0 && isfinite(sorted[n - 1]);
+
+	for (size_t i = 0; good && i < n; i++)
+		logs[i] = log(sorted[i]);
+	if (good) {
+		*ret = median_measured(logs, n);
+		ret->value = log(median_measured(sorted, n).value); /* not the median of the logarithms */
+	}
+	if (logs != few)
+		free(logs);
+	return good;
+}
+
+struct comparison compare_logarithms(struct measured a, struct measured b, double confidence)
+{
+	struct comparison c = compare_measured(a, b, confidence);
+
+	c.ratio = figure_number(exp(a.value - b.value));
+	c.interval = c.difference_interval;
+	if (c.interval.state == FIGURE_NUMBER) {
+		c.interval.low = exp(c.difference_interval.low);
+		c.interval.high = exp(c.difference_interval.high);
+	}
+	c.difference = figure_number(exp(a.value) - exp(b.value));
+	c.difference_interval = (struct interval){ .confidence = confidence, .need = 1 };
+	return c;
+}
+
+struct comparison compare_medians(const double *a, size_t a_count, const double *b, size_t b_count, double confidence)
+{
+	struct measured la, lb;
+
+	if (measured_logarithm(a, a_count, &la) && measured_logarithm(b, b_count, &lb))
+		return compare_logarithms(la, lb, confidence);
+	return compare_measured(median_measured(a, a_count), median_measured(b, b_count), confidence);
 }
 
 struct ranked {

@@ -2,6 +2,7 @@
 #ifndef TARE_STATS_COMPARE_H
 #define TARE_STATS_COMPARE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "stats/figure.h"
@@ -25,6 +26,21 @@ struct comparison {
 };
 
 struct comparison compare_measured(struct measured a, struct measured b, double confidence);
+
+/*
+ * The ratio of two medians of figures that cannot be negative, from the n and m restart figures themselves: the same model
+ * on logarithms, exp(ln a - ln b -+ t u), each u that of median_measured() of the logarithms. Latencies and counts are
+ * skewed; here the interval follows the skew, and a base that is small beside its own spread still has one. Where a figure
+ * is not above 0 and finite, it is compare_measured() of the medians. `a` and `b` are sorted. The difference has no
+ * interval.
+ */
+struct comparison compare_medians(const double *a, size_t a_count, const double *b, size_t b_count, double confidence);
+
+/* The logarithm of such a median, with u and dof. False: a figure is not above 0 and finite, or there is none. */
+bool measured_logarithm(const double *sorted, size_t count, struct measured *ret);
+
+/* The two compared, as above: a and b are logarithms. */
+struct comparison compare_logarithms(struct measured a, struct measured b, double confidence);
 
 /*
  * p values of a family, adjusted so that the chance of any false positive in it stays below the level that they
