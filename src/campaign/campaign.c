@@ -211,7 +211,12 @@ static int do_turn(struct campaign *c, uint32_t position, struct err *err)
 
 static bool turn_due(const struct campaign *c, uint32_t position)
 {
-	if (stopper_passes(c->stopper, &c->plan->turns[position]))
+	const struct turn *turn = &c->plan->turns[position];
+	const struct campaign_blocks *blocks = &c->options->blocks;
+
+	if (stopper_passes(c->stopper, turn))
+		return false;
+	if (blocks->only && (turn->block < blocks->first || turn->block > blocks->last))
 		return false;
 	switch (store_turn_state(c->store, position)) {
 	case STORE_TURN_OPEN:

@@ -55,7 +55,12 @@ struct campaign_options {
 	bool allow_unstable_tsc;
 	const struct differential_faults *faults; /* see measure.h; NULL: none */
 	bool retry_failed;                        /* run failed turns again; the failed restarts stay in the store */
-	const atomic_bool *interrupted;           /* raised by a signal handler; NULL: never */
+	/* Only turns of these blocks, the rest is left to others (a part, to be merged); `only` false: all. */
+	struct campaign_blocks {
+		bool only;
+		uint32_t first, last;
+	} blocks;
+	const atomic_bool *interrupted; /* raised by a signal handler; NULL: never */
 	void (*progress)(void *context, const struct campaign_progress *progress); /* NULL: none */
 	void *context;
 	/* Provenance to store beside what the measure finds out itself. */

@@ -9,6 +9,7 @@
 
 #include "cli/plan_check.h"
 #include "cli/run_campaign.h"
+#include "cli/run_slurm.h"
 #include "cli/verbs.h"
 #include "report/terminal.h"
 
@@ -24,7 +25,7 @@ static void resume_command(const struct invocation *inv, const char *more, char 
 
 /* --- the end --- */
 
-static int show_summary(const struct invocation *inv, const char *dir, struct err *err)
+int cli_show_summary(const struct invocation *inv, const char *dir, struct err *err)
 {
 	struct terminal_style style = terminal_style_of(stdout, inv->color);
 	struct result *result;
@@ -57,7 +58,7 @@ static int print_json(const char *dir, const struct campaign_counts *c, struct e
 static int finish(const struct invocation *inv, const char *dir, const struct campaign_counts *c, struct err *err)
 {
 	char command[512];
-	int r = inv->json ? print_json(dir, c, err) : show_summary(inv, dir, err);
+	int r = inv->json ? print_json(dir, c, err) : cli_show_summary(inv, dir, err);
 
 	if (r < 0)
 		return r;
@@ -85,17 +86,50 @@ static int explain(const struct invocation *inv, const char *dir, const struct c
 
 /* --- the verb --- */
 
+/* "2..5", within the plan's blocks. */
+static int blocks_chosen(const struct invocation *inv, const struct plan *plan, struct campaign_options *options,
+			 struct err *err)
+{
+	const char *text = settings_text(&inv->options, "blocks"), *dots = text ? strstr(text, "..") : NULL;
+	char *end_first = NULL, *end_last = NULL;
+	unsigned long first, last;
+
+	if (!text)
+		return 0;
+	first = strtoul(text, &end_first, 10);
+	last = dots ? strtoul(dots + 2, &end_last, 10) : 0;
+	if (!dots || end_first != dots || end_first == text || *end_last || end_last == dots + 2 || text[0] == '-' ||
+	    dots[2] == '-')
+		return err_set(err, ERR_USAGE, EINVAL,
+			       "--blocks: '%s' is no range; expected first and last such as 0..2", text);
+	if (first > last || last >= plan->restarts)
+		return err_set(err, ERR_USAGE, EINVAL,
+			       "--blocks: '%s' does not fit; expected a range within 0..%u, the blocks of %s", text,
+			       plan->restarts - 1, plan->path);
+	if (plan->stop.on)
+		return err_set(
+			err, ERR_USAGE, EINVAL,
+			"--blocks: %s has a stop: section, which judges all blocks one after another; a part of them "
+			"cannot run by itself",
+			plan->path);
+	options->blocks = (struct campaign_blocks){ .only = true, .first = (uint32_t)first, .last = (uint32_t)last };
+	return 0;
+}
+
 static int run_plan(const struct invocation *inv, const struct plan *plan, struct err *err)
 {
 	struct campaign_counts counts = { .turns = plan->turn_count };
 	struct err why = { 0 };
 	char *dir = NULL;
 	const char *given = settings_text(&inv->options, "output");
-	const struct campaign_options options = {
+	struct campaign_options options = {
 		.allow_unstable_tsc = settings_flag(&inv->options, "allow-unstable-tsc"),
 		.retry_failed = settings_flag(&inv->options, "retry-failed"),
 	};
-	int r = cli_campaign_directory(given, plan->name, &dir, err);
+	int r = blocks_chosen(inv, plan, &options, err);
+
+	if (r == 0)
+		r = cli_campaign_directory(given, plan->name, &dir, err);
 
 	if (r < 0)
 		return r;
@@ -119,7 +153,9 @@ static int run_verb(const struct invocation *inv, struct err *err)
 		return r;
 	if (!inv->quiet)
 		cli_plan_notes(plan);
-	if (!settings_flag(&inv->options, "dry-run"))
+	if (settings_flag(&inv->options, "slurm"))
+		r = cli_run_slurm(inv, plan, err);
+	else if (!settings_flag(&inv->options, "dry-run"))
 		r = run_plan(inv, plan, err);
 	else if (inv->json)
 		r = plan_json_write(stdout, plan, err);
@@ -136,6 +172,17 @@ static const struct setting run_options[] = {
 	  .value_name = "DIR",
 	  .help = "directory of the campaign (default: results/NAME, NAME as in the plan)" },
 	{ .name = "dry-run", .short_name = 'n', .type = SETTING_FLAG, .help = "check and show the plan, run nothing" },
+	{ .name = "blocks",
+	  .type = SETTING_TEXT,
+	  .value_name = "A..B",
+	  .help = "these blocks of the plan's order only, from 0: a part, to be joined by 'tare merge'" },
+	{ .name = "slurm",
+	  .type = SETTING_FLAG,
+	  .help = "on the nodes of a Slurm cluster: an array of jobs, a block each on a node of its own, then merged" },
+	{ .name = "slurm-options",
+	  .type = SETTING_TEXT,
+	  .value_name = "WORDS",
+	  .help = "with --slurm: further options of sbatch, such as '--partition=lab --time=2:00:00'" },
 	{ .name = "retry-failed", .type = SETTING_FLAG, .help = "run restarts that failed again" },
 	{ .name = "allow-unstable-tsc",
 	  .type = SETTING_FLAG,

@@ -11,6 +11,7 @@ const struct verb *const verbs[] = {
 	&verb_compare,
 	&verb_export,
 	&verb_import,
+	&verb_merge,
 	&verb_verify,
 	&verb_clean,
 	&verb_far_end,

@@ -147,13 +147,14 @@ static int copy_restart(struct build *b, uint32_t index)
 		.cell = from->cell,
 		.restart = from->restart,
 		.started_utc_ns = from->started_utc_ns,
+		.host = arena_strdup(arena, from->host ? from->host : ""),
 		.state = from->failure ? "failed" : "valid",
 		.reason = from->failure ? arena_strdup(arena, from->failure) : "",
 		.target_facts = arena_strdup(arena, from->target_facts ? from->target_facts : ""),
 		.runs = arena_array(arena, from->run_count + 1, sizeof(*r->runs)),
 		.run_count = from->run_count,
 	};
-	return r->reason && r->target_facts && r->runs ? 0 : no_memory(b);
+	return r->host && r->reason && r->target_facts && r->runs ? 0 : no_memory(b);
 }
 
 /* Restarts to the result, and each cell's own list of them. */
@@ -360,6 +361,8 @@ static int measure_all(struct build *b)
 		if (rc == 0)
 			rc = cell_packets(&b->works[c], tare, &r->arena, r->seed, b->err);
 	}
+	for (uint32_t c = 0; rc == 0 && c < r->cell_count; c++)
+		rc = cell_hosts(&b->works[c], &r->arena) < 0 ? no_memory(b) : 0;
 	if (rc == 0 && (quantities_list(r) < 0 || ratios_build(r, b->works, measure_view(b->campaign.measure)) < 0 ||
 			sweeps_build(r, measure_view(b->campaign.measure)) < 0))
 		rc = no_memory(b);

@@ -131,6 +131,9 @@ int quantities_list(struct result *result);
 int ratios_build(struct result *result, const struct cell_work *works, const struct measure_view *view);
 int sweeps_build(struct result *result, const struct measure_view *view);
 
+/* Hosts as a level above restarts; nothing where there is one. After net. 0 or -ENOMEM. */
+int cell_hosts(struct cell_work *w, struct arena *arena);
+
 /* Why cells stopped, of a plan with a stop: section; after facts and cells are there. 0 or -ENOMEM. */
 int stops_copy(struct result *result, const struct stored_campaign *campaign);
 

@@ -91,6 +91,18 @@ static void cell_validity(struct problems *p, const struct cell_work *w)
 
 /* --- what a reader should know --- */
 
+/* Restarts of one host are not independent where hosts differ: what the interval is of must be said. */
+static void cell_host_level(struct problems *p, const struct cell_work *w)
+{
+	const struct cell_result *c = w->cell;
+
+	if (c->host_count > 1 && c->host_icc_interval.low > 0)
+		say(p, "warning", c->title,
+		    "%.0f %% of the variance between restarts is between its %" PRIu32
+		    " hosts: intervals are of the median over these hosts, not over hosts like them",
+		    100 * c->host_icc, c->host_count);
+}
+
 static void cell_stop(struct problems *p, const struct cell_work *w)
 {
 	const struct cell_result *c = w->cell;
@@ -426,6 +438,7 @@ int problems_build(struct result *result, const struct cell_work *works, uint64_
 		cell_validity(&p, &works[i]);
 	for (uint32_t i = 0; i < result->cell_count; i++) {
 		cell_stop(&p, &works[i]);
+		cell_host_level(&p, &works[i]);
 		cell_blocks(&p, &works[i]);
 		cell_samples(&p, &works[i]);
 		clock_findings(&p, &works[i]);

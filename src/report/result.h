@@ -171,6 +171,7 @@ struct restart_result {
 	uint32_t position; /* of its turn in the planned order; a turn that failed and ran again is there twice */
 	uint32_t block, cell, restart;
 	int64_t started_utc_ns;
+	const char *host;   /* where it ran; empty: not known */
 	const char *state;  /* "valid"; "invalid": no run may be used; "failed": the target did */
 	const char *reason; /* empty when valid */
 	uint32_t runs_valid, runs_invalid;
@@ -194,6 +195,13 @@ struct block_result {
 	double drift_ns;            /* after - before */
 };
 
+/* What the restarts of a cell on one of several hosts come to. */
+struct host_result {
+	const char *host;
+	uint32_t restarts; /* valid */
+	double median_ns;  /* of their net figures; where there is no tare, of gross p50 */
+};
+
 struct cell_result {
 	uint32_t index;
 	const char *label; /* unique; names the cell in `tare compare` */
@@ -209,7 +217,13 @@ struct cell_result {
 	const char *stop;       /* "width": narrow enough; "most": it never was; empty: goes on, or no such section */
 	uint32_t stop_restarts; /* that counted then */
 	double stop_width;      /* of its 95 % interval then, over the median, in % */
-	struct ledger ledger;   /* of the runs in the figures */
+	/* Campaigns that ran on several hosts; else none and NaN. Groups of restarts by host, one level more. */
+	struct host_result *hosts;
+	uint32_t host_count;
+	double between_hosts_sd_ns; /* of hosts, beyond what restarts of one host vary */
+	double host_icc;            /* share of the variance between restarts that is between hosts, 0 to 1 */
+	struct span host_icc_interval;
+	struct ledger ledger;          /* of the runs in the figures */
 	struct ledger ledger_excluded; /* of the invalid ones, and of failed restarts */
 
 	struct quantiles gross, one_way, intended; /* medians of the restart figures */

@@ -107,6 +107,16 @@ static const struct field mode_fields[] = {
 const struct shape shape_mode = { "mode", "packets that have a latency of their own", sizeof(struct mode_result),
 				  mode_fields };
 
+static const struct field host_fields[] = {
+	TEXT(host_result, host, "its name"),
+	COUNT32(host_result, restarts, NULL, "valid ones that ran there"),
+	NUMBER(host_result, median_ns, "ns", "of their net figures; where there is no tare, of gross p50"),
+	END,
+};
+
+const struct shape shape_host = { "host", "restarts of a cell on one of several hosts", sizeof(struct host_result),
+				  host_fields };
+
 static const struct field chain_fields[] = {
 	TEXT(chain_result, name, "its two stamp points"),
 	NUMBER(chain_result, median_ns, "ns", "of the link by itself: median over restarts"),
@@ -274,6 +284,7 @@ static const struct field restart_fields[] = {
 	COUNT32(restart_result, cell, NULL, "index of its cell"),
 	COUNT32(restart_result, restart, NULL, "of that cell, from 0"),
 	INTEGER(restart_result, started_utc_ns, "ns", "wall clock, since 1970"),
+	TEXT(restart_result, host, "where it ran; empty: not known"),
 	TEXT(restart_result, state, "valid; invalid: no run may be used; failed: the target did"),
 	TEXT(restart_result, reason, "why not valid"),
 	COUNT32(restart_result, runs_valid, NULL, "runs in its figures"),
@@ -324,6 +335,10 @@ static const struct field cell_fields[] = {
 	     "plans with stop: width: its interval was narrow enough; most: it never was; else empty"),
 	COUNT32(cell_result, stop_restarts, NULL, "that counted when it stopped"),
 	NUMBER(cell_result, stop_width, "%", "of its 95 % interval then, from end to end, over the median"),
+	MANY(cell_result, hosts, host_count, FIELD_LIST, &shape_host, NULL, "of a campaign on several hosts, by host"),
+	NUMBER(cell_result, between_hosts_sd_ns, "ns", "between hosts, beyond the spread of restarts on one"),
+	NUMBER(cell_result, host_icc, NULL, "share of the variance of restart figures that is between hosts, 0 to 1"),
+	OBJECT(cell_result, host_icc_interval, shape_span, "of host_icc; its ends have no unit"),
 	OBJECT(cell_result, ledger, shape_ledger, "sum over the runs in the figures"),
 	OBJECT(cell_result, ledger_excluded, shape_ledger, "sum over the runs in no figure"),
 	OBJECT(cell_result, gross, shape_quantiles, "rx_path - rx_bypass; medians of the restart figures"),

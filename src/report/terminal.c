@@ -256,6 +256,9 @@ int report_print_summary(const struct result *r, FILE *out, const struct termina
 	terminal_exponents(r, false, out, style);
 	ledgers(r, out, style);
 	terminal_stops(r, out);
+	rc = terminal_hosts(r, out, style, err);
+	if (rc != 0)
+		return rc;
 	if (r->problem_count)
 		fputc('\n', out);
 	terminal_problems(r, out, style);

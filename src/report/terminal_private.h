@@ -17,6 +17,9 @@ int terminal_ratio_table(const struct result *r, uint32_t family, FILE *out, con
 			 struct err *err);
 void terminal_exponents(const struct result *r, bool all, FILE *out, const struct terminal_style *style);
 
+/* Campaigns on several hosts: each cell's figure by host, and how much hosts differ. Prints nothing for others. */
+int terminal_hosts(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
+
 /* Plans with a stop: section: why each cell stopped. Prints nothing for others. */
 void terminal_stops(const struct result *r, FILE *out);
 

@@ -306,9 +306,15 @@ struct restarts {
 	struct stored_restart *current;
 };
 
+#define RESTARTS_SQL(host)                                                                                             \
+	"SELECT s.id, s.turn, t.cell, t.restart, t.block, s.started_utc_ns, s.ended_utc_ns, s.target_facts, "          \
+	"s.failure,"                                                                                                   \
+	" coalesce(" host "(SELECT value FROM host WHERE name = 'host.name'), '')"                                     \
+	" FROM restart s JOIN turn t ON t.id = s.turn WHERE s.id > ? ORDER BY s.id"
+
 static const char restarts_sql[] =
-	"SELECT s.id, s.turn, t.cell, t.restart, t.block, s.started_utc_ns, s.ended_utc_ns,"
-	" s.target_facts, s.failure FROM restart s JOIN turn t ON t.id = s.turn WHERE s.id > ? ORDER BY s.id";
+	RESTARTS_SQL("(SELECT o.host FROM restart_origin w JOIN origin o ON o.id = w.origin WHERE w.restart = s.id), ");
+static const char old_restarts_sql[] = RESTARTS_SQL("");
 
 static int restart_row(struct reader *r, uint32_t row, void *context)
 {
@@ -326,7 +332,7 @@ static int restart_row(struct reader *r, uint32_t row, void *context)
 	    (status = need_number(r, 2, list->cell_count, "the cell of a restart", &s->cell)) < 0 ||
 	    (status = need_number(r, 3, UINT32_MAX, "the number of a restart", &s->restart)) < 0 ||
 	    (status = need_number(r, 4, UINT32_MAX, "the block of a restart", &s->block)) < 0 ||
-	    (status = text_at(r, 7, &s->target_facts)) < 0)
+	    (status = text_at(r, 7, &s->target_facts)) < 0 || (status = need_text(r, 9, &s->host)) < 0)
 		return status;
 	return text_at(r, 8, &s->failure);
 }
@@ -410,7 +416,7 @@ int store_read_restarts_since(struct store *store, int64_t id, struct arena *are
 	if (status == 0)
 		status = each_row(&r, "SELECT count(*) FROM cell", 0, count_row, &list.cell_count);
 	if (status == 0)
-		status = each_row(&r, restarts_sql, id, restart_row, &list);
+		status = each_row(&r, store->schema < 3 ? old_restarts_sql : restarts_sql, id, restart_row, &list);
 	if (status == 0)
 		status = read_runs(&r, &list);
 	if (status < 0)

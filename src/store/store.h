@@ -176,6 +176,7 @@ struct stored_restart {
 	uint32_t cell, restart, block;
 	uint32_t position; /* of its turn in the planned order, from 0 */
 	int64_t started_utc_ns, ended_utc_ns;
+	const char *host;         /* where it ran; empty: not known */
 	const char *target_facts; /* NULL: none */
 	const char *failure;      /* NULL: good. Else no figure may use it */
 	struct stored_run {
