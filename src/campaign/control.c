@@ -5,6 +5,7 @@
 #include "campaign/control_values.h"
 #include "campaign/line.h"
 #include "campaign/measure.h"
+#include "campaign/restart.h"
 #include "lab/netns.h"
 #include "store/operation.h"
 #include "target/v1model_program.h"
@@ -60,7 +61,6 @@ static int connect_all(struct measuring *m, const struct target_setup *setup, co
 
 static int open_restart(struct measuring *m, const struct turn *turn, uint64_t seed, struct err *err)
 {
-	const struct line_bed waiting = { .interrupted = m->interrupted };
 	struct target_setup setup = { .directory = m->plan->directory, .seed = seed };
 	struct control_config config = { .seed = seed, .interrupted = m->interrupted };
 	struct cell_setup cell;
@@ -75,23 +75,13 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	r = m->plan->target->open_agents(&setup, config.switches, &m->target, err);
 	if (r == 0)
 		r = connect_all(m, &setup, &config, err);
-	return r < 0 ? r : line_wait(&waiting, m->plan->warmup_ns, err);
+	return r < 0 ? r : restart_wait(m->interrupted, m->plan->warmup_ns, err);
 }
 
-/* A switch that died explains whatever else went wrong. */
 static int run(struct measuring *m, uint32_t number, const char **ret_invalid, struct err *err)
 {
-	int r = control_run(m->control, number, &m->record, err), alive;
-	struct err dead = { 0 };
+	int r = restart_outcome(m->target, control_run(m->control, number, &m->record, err), err);
 
-	if (r == -EINTR)
-		return r;
-	alive = m->target->ops->check_alive ? m->target->ops->check_alive(m->target, &dead) : 0;
-	if (alive < 0) {
-		if (err)
-			*err = dead;
-		return alive;
-	}
 	if (r == 0)
 		*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;
 	return r;
@@ -135,7 +125,7 @@ static void watched(struct measuring *m, struct watched *ret)
 
 static const char *facts(struct measuring *m)
 {
-	return m->target && m->target->ops->describe ? m->target->ops->describe(m->target) : NULL;
+	return restart_facts(m->target);
 }
 
 static void close_restart(struct measuring *m)

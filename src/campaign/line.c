@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "campaign/restart.h"
 #include "lab/cpus.h"
 #include "lab/netns.h"
-
-enum { WAIT_STEP_NS = 20000000 };
 
 /* Each cell may name another switch. */
 int line_check(const struct measure_setup *setup, struct err *err)
@@ -85,33 +83,12 @@ int line_open(struct line_bed *bed, const struct turn *turn, uint64_t seed, line
 
 int line_wait(const struct line_bed *bed, int64_t ns, struct err *err)
 {
-	for (; ns > 0; ns -= WAIT_STEP_NS) {
-		struct timespec step = { .tv_nsec = ns < WAIT_STEP_NS ? ns : WAIT_STEP_NS };
-
-		if (atomic_load_explicit(bed->interrupted, memory_order_relaxed))
-			return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
-		nanosleep(&step, NULL);
-	}
-	return 0;
+	return restart_wait(bed->interrupted, ns, err);
 }
 
 int line_outcome(const struct line_bed *bed, int r, struct err *err)
 {
-	const struct target_ops *ops = bed->plan->target;
-	struct err dead = { 0 };
-	int alive = 0;
-
-	if (r == -EINTR)
-		return r;
-	if (ops->check_alive)
-		alive = ops->check_alive(bed->target, &dead);
-	if (alive == 0 && r == -ETIMEDOUT && ops->check_answers)
-		alive = ops->check_answers(bed->target, &dead);
-	if (alive == 0)
-		return r;
-	if (err)
-		*err = dead;
-	return alive;
+	return restart_outcome(bed->target, r, err);
 }
 
 void line_watched(const struct line_bed *bed, struct watched *ret)
@@ -122,7 +99,7 @@ void line_watched(const struct line_bed *bed, struct watched *ret)
 
 const char *line_facts(const struct line_bed *bed)
 {
-	return bed->target && bed->plan->target->describe ? bed->plan->target->describe(bed->target) : NULL;
+	return restart_facts(bed->target);
 }
 
 void line_close(struct line_bed *bed)

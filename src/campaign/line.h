@@ -36,13 +36,8 @@ int line_begin(struct line_bed *bed, const struct measure_setup *setup, struct s
 /* The cell's target, anew. After a failure line_close is fine. */
 int line_open(struct line_bed *bed, const struct turn *turn, uint64_t seed, line_outline *outline, struct err *err);
 
-/* In steps, so that an interrupt need not wait for it: -EINTR. */
+/* restart_wait and restart_outcome of this line. */
 int line_wait(const struct line_bed *bed, int64_t ns, struct err *err);
-
-/*
- * `r` with *err is how a piece of work ended. A switch that died, or an interface that vanished, explains
- * whatever else went wrong, and so does one that does not answer while nothing comes through: that is the error then.
- */
 int line_outcome(const struct line_bed *bed, int r, struct err *err);
 
 /* measure_ops.watched: its switches and hosts. */
