@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include "cli/verbs.h"
+#include "store/operation.h"
 #include "store/store.h"
+
+enum { OPERATIONS_MOST = CONTROL_SWITCHES_MOST * CONTROL_ENTRIES_MOST };
 
 /* One sample a line, written by hand: printf would take most of the time. */
 struct line {
@@ -210,6 +213,81 @@ static int export_run(struct store *store, const char *label, const struct store
 	return count < 0 ? (int)count : 0;
 }
 
+static const char operation_header[] =
+	"cell,restart,block,run,valid,switch,seq,status,shared,queued_ns,sent_ns,answered_ns,latency_ns,watched,early,"
+	"answered_to_acting_low_ns,answered_to_acting_ns\n";
+
+static void put_since(struct line *l, int64_t value, int64_t base)
+{
+	bool negative = value != OPERATION_NONE && base != OPERATION_NONE && value < base;
+
+	put_char(l, ',');
+	if (value == OPERATION_NONE || base == OPERATION_NONE)
+		return;
+	if (negative)
+		put_char(l, '-');
+	put_number(l, negative ? (uint64_t)base - (uint64_t)value : (uint64_t)value - (uint64_t)base);
+}
+
+static void line_operation(struct line *l, const struct operation *o)
+{
+	const char *name = grpc_status_name(o->status);
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", (int)o->status);
+	put_char(l, ',');
+	put_number(l, (uint64_t)o->at + 1);
+	put_char(l, ',');
+	put_number(l, o->seq);
+	put_char(l, ',');
+	put_text(l, name ? name : number);
+	put_text(l, o->flags & OPERATION_SHARED ? ",yes" : ",no");
+	put_since(l, o->queued_ns, 0);
+	put_since(l, o->sent_ns, 0);
+	put_since(l, o->answered_ns, 0);
+	put_since(l, o->answered_ns, o->sent_ns);
+	put_text(l, o->flags & OPERATION_WATCHED ? ",yes" : ",no");
+	put_text(l, o->flags & OPERATION_EARLY ? ",yes" : ",no");
+	put_since(l, o->acting_low_ns, o->answered_ns);
+	put_since(l, o->acting_high_ns, o->answered_ns);
+	put_char(l, '\n');
+}
+
+static int export_operations_of_run(struct store *store, const char *label, const struct stored_restart *restart,
+				    const struct stored_run *run, FILE *out, const char *name, struct err *err)
+{
+	struct control_account account;
+	struct operation *rows;
+	struct line line;
+	size_t common;
+	int64_t count;
+	bool there;
+	int r = store_read_account(store, run, &account, &there, err);
+
+	if (r < 0 || !there)
+		return r;
+	if (account.operations > OPERATIONS_MOST)
+		return err_set(err, ERR_USAGE, EBADMSG, "%s: a run of %llu operations", store_path(store),
+			       (unsigned long long)account.operations);
+	rows = malloc((account.operations + 1) * sizeof(*rows));
+	if (!rows)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %llu operations",
+			       (unsigned long long)account.operations);
+	count = store_read_operations(store, run, &account, rows, (uint32_t)account.operations, err);
+	line_begin(&line, label, restart, run);
+	common = line.length;
+	for (int64_t i = 0; i < count; i++) {
+		line.length = common;
+		line_operation(&line, &rows[i]);
+		if (fwrite(line.text, 1, line.length, out) != line.length) {
+			count = err_set(err, ERR_HOST, errno, "%s: cannot write: %s", name, strerror(errno));
+			break;
+		}
+	}
+	free(rows);
+	return count < 0 ? (int)count : 0;
+}
+
 static const char value_header[] = "cell,restart,block,run,valid,name,unit,value\n";
 
 /* Seventeen digits bring a double back whole; empty: the run could not find it. */
@@ -258,10 +336,12 @@ static const struct form {
 	int (*run)(struct store *store, const char *label, const struct stored_restart *restart,
 		   const struct stored_run *run, FILE *out, const char *name, struct err *err);
 } pair_form = { header, export_run }, transit_form = { transit_header, export_transit_run },
-  value_form = { value_header, export_values_of_run };
+  value_form = { value_header, export_values_of_run }, operation_form = { operation_header, export_operations_of_run };
 
 static const struct form *form_of(enum measure measure, bool values)
 {
+	if (!values && measure == MEASURE_CONTROL)
+		return &operation_form;
 	if (values || (measure != MEASURE_DIFFERENTIAL && measure != MEASURE_TRANSIT))
 		return &value_form;
 	return measure == MEASURE_TRANSIT ? &transit_form : &pair_form;

@@ -279,6 +279,30 @@ static int write_spare(struct control *c, struct side *side, enum p4rt_op op, st
 }
 
 /* The entries of a chosen share, spread evenly. */
+static uint32_t choose_watched(const struct control *c, uint64_t *ret_keys, uint32_t *ret_turns)
+{
+	uint64_t ppm = (uint64_t)c->config.acting_ppm;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->config.count; i++)
+		if ((uint64_t)(i + 1) * ppm / 1000000 != (uint64_t)i * ppm / 1000000) {
+			ret_keys[n] = control_entry_key(&c->table, i);
+			ret_turns[n++] = i;
+		}
+	return n;
+}
+
+/* Packets go through an entry of their own first: then the ones that matter are seen from the first on. */
+static int watch_these(struct control *c, struct side *side, const struct acting_config *config, struct err *err)
+{
+	int rc = config->count ? write_spare(c, side, P4RT_INSERT, err) : 0;
+
+	if (rc < 0 || config->count == 0)
+		return rc;
+	rc = acting_start(config, &side->acting, err);
+	return rc < 0 ? rc : write_spare(c, side, P4RT_DELETE, err);
+}
+
 static int watch(struct control *c, struct side *side, struct err *err)
 {
 	uint64_t *keys = malloc(c->config.count * sizeof(*keys));
@@ -286,28 +310,18 @@ static int watch(struct control *c, struct side *side, struct err *err)
 	struct acting_config config = { .line = side->agent.line,
 					.keys = keys,
 					.turns = turns,
+					.prime_key = control_entry_key(&c->table, c->config.count),
 					.rate_pps = (double)c->config.acting_rate_mpps / 1000,
 					.limit_ns = c->config.acting_limit_ns,
 					.room_ns = c->config.limit_ns + c->config.acting_limit_ns };
-	int rc = 0;
+	int rc;
 
 	(void)control_table_forwards(&c->table, &config.bits);
-	if (!keys || !turns)
+	if (keys && turns) {
+		config.count = choose_watched(c, keys, turns);
+		rc = watch_these(c, side, &config, err);
+	} else {
 		rc = err_set(err, ERR_HOST, ENOMEM, "out of memory");
-	for (uint32_t i = 0; rc == 0 && i < c->config.count; i++) {
-		if ((uint64_t)(i + 1) * (uint64_t)c->config.acting_ppm / 1000000 ==
-		    (uint64_t)i * (uint64_t)c->config.acting_ppm / 1000000)
-			continue;
-		keys[config.count] = control_entry_key(&c->table, i);
-		turns[config.count++] = i;
-	}
-	config.prime_key = control_entry_key(&c->table, c->config.count);
-	if (rc == 0 && config.count)
-		rc = write_spare(c, side, P4RT_INSERT, err);
-	if (rc == 0 && config.count) {
-		rc = acting_start(&config, &side->acting, err);
-		if (rc == 0)
-			rc = write_spare(c, side, P4RT_DELETE, err);
 	}
 	free(keys);
 	free(turns);

@@ -38,8 +38,10 @@ static int find_table(const struct p4info *info, const char *name, const struct 
 
 	if (name) {
 		best = p4info_table(info, name, err);
-		if (!best)
-			return err_wrap(err, "table");
+		if (!best) {
+			err_wrap(err, "table");
+			return -ENOENT;
+		}
 		if (!can_write(best))
 			return err_set(err, ERR_USAGE, EINVAL,
 				       "table: '%s' is constant, has an action profile or no keys; expected another",
@@ -90,8 +92,10 @@ static int find_actions(struct control_table *t, const char *name, struct err *e
 	t->actions[0] = with_params ? with_params : first;
 	if (name) {
 		t->actions[0] = p4info_table_action(t->table, name, err);
-		if (!t->actions[0])
-			return err_wrap(err, "action");
+		if (!t->actions[0]) {
+			err_wrap(err, "action");
+			return -ENOENT;
+		}
 	}
 	if (!t->actions[0])
 		return err_set(err, ERR_USAGE, ENOENT, "table %s has no action for its entries", t->table->is.alias);
@@ -153,8 +157,10 @@ int control_table_init(const struct p4info *info, const char *table, const char 
 	if (!err)
 		err = &local;
 	rc = find_table(info, table, &t.table, err);
-	if (rc == 0)
-		rc = find_actions(&t, action, err);
+	if (rc < 0)
+		return rc;
+	TARE_ASSERT(t.table);
+	rc = find_actions(&t, action, err);
 	if (rc == 0)
 		rc = choose_key(&t, err);
 	if (rc < 0)

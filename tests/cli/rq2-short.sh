@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# plans/rq2-short.yaml and plans/rq2-modes-short.yaml from the plan to the report on tare-switch: every cell, every run valid; and
+# a cell with more entries than its table has room for, which is none, while the others go on.
+#
+#   rq2-short.sh TARE PLANS
+set -u
+tare=$(realpath "$1")
+plans=$(realpath "$2")
+
+# A network and a /run of our own, so that what is left is seen and is ours.
+if [ "${RQ2_INSIDE:-}" != yes ]; then
+	[ "$(id -u)" = 0 ] && unshare --net --mount true 2>/dev/null || { echo "SKIP: needs root" && exit 77; }
+	RQ2_INSIDE=yes exec unshare --net --mount sh "$0" "$@"
+fi
+mount -t tmpfs none /run && mkdir /run/netns || exit 99
+work=$(mktemp -d) || exit 99
+trap 'cd /; rm -rf "$work"' EXIT
+cd "$work" || exit 99
+
+fail() {
+	echo "rq2-short: $*"
+	exit 1
+}
+
+# The plan as it is; only the switch is ours, also where BMv2 is installed.
+run() {
+	sed 's/^target: { kind: bmv2 }$/target: { kind: bmv2, switch: tare-switch, start_limit: 60s }/' "$plans/$1.yaml" >"$1.yaml"
+	grep -q 'switch: tare-switch' "$1.yaml" || fail "$1 has another target line"
+	"$tare" run --quiet -o "$1" "$1.yaml" >out 2>&1 || fail "$1: run ended with $?: $(cat out)"
+	"$tare" report --json "$1" >json 2>err || fail "$1: report ended with $?: $(cat err)"
+	"$tare" report --html "$1.html" "$1" >text 2>err || fail "$1: report ended with $?: $(cat err)"
+	grep -q "^ \"turns_done\": $2,\$" json || fail "$1: not all restarts are done: $(grep turns_ json)"
+	cells=$(grep -c '"restarts_valid": 2,' json)
+	[ "$cells" -eq "$3" ] || fail "$1: $cells of $3 cells have two valid restarts: $(cat out)"
+	[ -z "$(ls /run/netns)" ] || fail "namespaces are left: $(ls /run/netns)"
+}
+
+run rq2-short 36 18
+grep -q 'batch_wall, operation=insert, sync over async: ' json || fail "sync and async are not compared"
+run rq2-modes-short 38 19
+"$tare" export rq2-modes-short >samples.csv 2>err || fail "export ended with $?: $(cat err)"
+head -1 samples.csv | grep -q '^cell,restart,block,run,valid,switch,seq,status,' || fail "samples: $(head -1 samples.csv)"
+# 2 restarts of 2 runs: 17 cells of 100 operations, one with two switches, and two that read once
+[ "$(wc -l <samples.csv)" -eq $((1 + 4 * (16 * 100 + 200 + 2))) ] || fail "$(wc -l <samples.csv) lines of samples"
+
+cat >full.yaml <<EOP
+name: full
+measure: control
+restarts: 1
+runs: 1
+target: { kind: bmv2, switch: tare-switch, start_limit: 60s }
+matrix: { program: [l2_forward], count: [500, 1030] }
+probes: { mode: batched }
+EOP
+"$tare" run --quiet -o full full.yaml >out 2>&1
+status=$?
+[ $status -eq 1 ] || fail "a table that is full ended with $status: $(cat out)"
+grep -q '6 of 1030 operations failed: 6' out || fail "what failed is not said: $(cat out)"
+grep -q 'RESOURCE_EXHAUSTED' out || fail "the status is not said: $(cat out)"
+echo "rq2-short: 37 cells, and a full table"
