@@ -69,6 +69,7 @@ int deciding_read(struct deciding *d, const struct stored_run *run, struct err *
 			: store_read_pairs(d->store, run, d->rows, d->capacity, err);
 	if (count < 0)
 		return (int)count;
+	TARE_ASSERT(d->rows && d->values);
 	d->count = d->lost = 0;
 	d->ns_per_value = transit ? 1 : 1e9 / run->record.tsc_hz;
 	d->quantum = transit ? SWITCH_STEP_NS : run->record.tsc_tick_ns / d->ns_per_value;

@@ -186,12 +186,10 @@ static int hand_over_script(const struct slurm_run *run, int fd)
 static void read_job(struct array *a)
 {
 	size_t n = 0;
-	ssize_t got;
 
 	if (a->job[0])
 		return;
-	while (n < sizeof(a->job) - 1 && (got = read(a->out, a->job + n, 1)) == 1 && a->job[n] != '\n' &&
-	       a->job[n] != ';')
+	while (n < sizeof(a->job) - 1 && read(a->out, a->job + n, 1) == 1 && a->job[n] != '\n' && a->job[n] != ';')
 		n++;
 	a->job[n] = '\0';
 }
@@ -303,7 +301,7 @@ static int make_dir(const struct slurm_run *run, struct err *err)
 static int merge_parts(const struct slurm_run *run, struct store_merged *ret, struct err *err)
 {
 	uint32_t count = run->plan->restarts, made = 0;
-	const char **parts = calloc(count, sizeof(*parts));
+	const char **parts = calloc(count + 1u, sizeof(*parts));
 	int r = parts ? 0 : -ENOMEM;
 
 	for (; r == 0 && made < count; made++) {
@@ -333,10 +331,13 @@ static uint32_t look(const struct slurm_run *run, bool *wanted)
 
 int slurm_campaign(const struct slurm_run *run, struct store_merged *ret, struct err *err)
 {
-	bool *wanted = calloc(run->plan->restarts, sizeof(*wanted));
+	bool *wanted = calloc(run->plan->restarts + 1u, sizeof(*wanted));
 	uint32_t missing;
-	int r = wanted ? make_dir(run, err) : err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	int r;
 
+	if (!wanted)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	r = make_dir(run, err);
 	if (r == 0 && look(run, wanted) > 0)
 		r = submit(run, wanted, err);
 	if (r == 0) {

@@ -103,6 +103,7 @@ static int read_and_show(const struct invocation *inv, const struct plan *plan, 
 		r = pilot_json_write(stdout, p, err);
 	else if (r == 0)
 		pilot_text_write(stdout, p);
+	p->pilot = NULL;
 	arena_release(&arena);
 	return r;
 }
@@ -128,13 +129,13 @@ int plan_pilot_run(const struct invocation *inv, const struct plan *plan, struct
 	const char *given = settings_text(&inv->options, "output");
 	struct campaign_counts counts = { 0 };
 	struct pilot_proposal p = { .plan = plan };
-	struct plan *pilot;
+	struct plan *pilot = NULL;
 	char *dir = NULL, length[48];
 	int r = width_asked(inv, plan, &p.width, err);
 
 	if (r == 0)
 		r = load_pilot(inv, &pilot, err);
-	if (r < 0)
+	if (r < 0 || !pilot)
 		return r;
 	for (uint32_t i = 0; i < plan->cell_count; i++)
 		p.cells += !plan->cells[i].is_tare;

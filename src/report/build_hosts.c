@@ -63,17 +63,18 @@ int cell_hosts(struct cell_work *w, struct arena *arena)
 	struct cell_result *c = w->cell;
 	double *figures = calloc((size_t)w->restart_count * 2 + 1, sizeof(*figures));
 	uint32_t *counts = calloc(w->restart_count + 1u, sizeof(*counts)), n = 0;
-	int rc = -ENOMEM;
 
 	c->between_hosts_sd_ns = c->host_icc = NAN;
 	c->host_icc_interval = none;
 	c->hosts = arena_array(arena, w->restart_count + 1u, sizeof(*c->hosts));
-	if (figures && counts && c->hosts) {
-		for (uint32_t i = 0; i < w->restart_count; i++)
-			if (!isnan(figure_of(c, w->restarts[i])) && !host_find(c, w->restarts[i]->host))
-				c->hosts[c->host_count++] = (struct host_result){ .host = w->restarts[i]->host };
-		rc = 0;
+	if (!figures || !counts || !c->hosts) {
+		free(figures);
+		free(counts);
+		return -ENOMEM;
 	}
+	for (uint32_t i = 0; i < w->restart_count; i++)
+		if (!isnan(figure_of(c, w->restarts[i])) && !host_find(c, w->restarts[i]->host))
+			c->hosts[c->host_count++] = (struct host_result){ .host = w->restarts[i]->host };
 	for (uint32_t h = 0; h < c->host_count; h++) {
 		double *copy = figures + w->restart_count;
 
@@ -89,5 +90,5 @@ int cell_hosts(struct cell_work *w, struct arena *arena)
 		c->host_count = 0; /* one host is no level */
 	free(figures);
 	free(counts);
-	return rc;
+	return 0;
 }

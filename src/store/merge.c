@@ -288,8 +288,10 @@ int store_merge(const char *dir, const char *const *sources, uint32_t count, str
 	TARE_ASSERT(count > 0);
 	arena_init(&m.arena, 0);
 	m.sources = arena_array(&m.arena, count, sizeof(*m.sources));
-	if (!m.sources)
-		r = err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	if (!m.sources) {
+		arena_release(&m.arena);
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	}
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
 		m.sources[i].dir = sources[i];
 		r = look_into(&m, i);

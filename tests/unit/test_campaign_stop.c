@@ -29,6 +29,7 @@ static struct {
 	uint32_t fail_cell, fail_restart; /* does not open */
 	struct turn turns[CALLS_MOST];
 	unsigned opened;
+	bool values; /* runs yield a value, and no probes */
 	atomic_bool flag;
 } fake;
 
@@ -78,9 +79,16 @@ static int fake_put(struct measuring *m, struct store *store, struct err *err)
 {
 	static uint32_t run;
 	struct run_record record = { .run = run++ % 2, .tsc_hz = 1e9, .tsc_tick_ns = 1, .tsc_hz_u_ppm = 1 };
+	const struct run_value values[] = { { "other", "ms", 1 },
+					    { "batch_wall", "ms", (double)figure_of(fake.cell, fake.restart) } };
 	struct pair pairs[PROBES];
+	int r;
 
 	(void)m;
+	if (fake.values) {
+		r = store_put_run(store, &record, NULL, 0, err);
+		return r < 0 ? r : store_put_values(store, values, 2, err);
+	}
 	record.ledger.sent = record.ledger.fate[FATE_MATCHED] = PROBES;
 	for (uint32_t i = 0; i < PROBES; i++)
 		pairs[i] = (struct pair){ .seq = i,
@@ -116,6 +124,10 @@ static struct plan *stopping_plan(void)
 	struct plan *plan = fake_plan("text", BLOCKS);
 
 	plan->stop = (struct plan_stop){ .on = true, .width_ppm = 50000, .least = 6, .most = BLOCKS };
+	if (fake.values) {
+		plan->measure = MEASURE_CONTROL;
+		plan->stop.of = "batch_wall";
+	}
 	return plan;
 }
 
@@ -283,6 +295,19 @@ static void a_failed_restart_does_not_count(void **state)
 	arena_release(&arena);
 }
 
+/* The same figures as values of runs, of which the plan names the one that decides. */
+static void a_value_decides_where_runs_have_no_probes(void **state)
+{
+	struct campaign_counts counts;
+	struct err err = { 0 };
+
+	(void)state;
+	fake.values = true;
+	assert_int_equal(run_once(false, &counts, &err), 0);
+	assert_int_equal(counts.done, 7 + BLOCKS + 2 * BLOCKS);
+	check_end();
+}
+
 /* What decided is what is printed: the report's interval from the same store, from samples to the end. */
 static void the_width_is_that_of_the_report(void **state)
 {
@@ -331,6 +356,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(steady_cells_leave_and_the_others_go_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_same_decisions_after_an_interruption, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_failed_restart_does_not_count, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_value_decides_where_runs_have_no_probes, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_width_is_that_of_the_report, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_left_is_estimated_from_the_widths, setup, teardown),
 	};
