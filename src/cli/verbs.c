@@ -14,6 +14,7 @@ const struct verb *const verbs[] = {
 	&verb_merge,
 	&verb_verify,
 	&verb_clean,
+	&verb_lint,
 	&verb_far_end,
 	NULL,
 };
