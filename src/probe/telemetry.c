@@ -153,6 +153,7 @@ int telemetry_run(const struct transit_config *given, struct transit *rows, stru
 	if (!all)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
 	config.tag = transit_tag(config.run);
+	config.bare = ret->int_md;
 	rc = open_places(all, &config, ret, err);
 	if (rc == 0)
 		rc = transit_run(&config, rows, ret_record, ret_conditions, err);

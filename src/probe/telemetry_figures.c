@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "stats/sort.h"
 
@@ -227,17 +228,49 @@ static void of_run(struct list *l, const struct telemetry *t)
 	say_count(l, t->counts.other_id, "int_other_id");
 }
 
+/* The largest, signs aside, of what has a name that begins so; NaN of nothing. */
+static double worst(const struct list *l, const char *prefix)
+{
+	double most = NAN;
+
+	for (uint32_t i = 0; i < l->count; i++)
+		if (strncmp(l->items[i].name, prefix, strlen(prefix)) == 0)
+			most = fmax(most, fabs(l->items[i].value));
+	return most;
+}
+
+/* What a line comes to as a whole, before what its hops come to. */
+static void sum_up(struct list *l)
+{
+	struct telemetry_value head[4];
+	struct list sum = { .items = head };
+	double least = NAN;
+
+	for (uint32_t i = 0; i < l->count; i++)
+		if (strncmp(l->items[i].name, "covered_", strlen("covered_")) == 0)
+			least = fmin(least, l->items[i].value);
+	say(&sum, worst(l, "boot_off_"), "us", "boot_off");
+	say(&sum, worst(l, "offset_width_"), "us", "offset_width");
+	say(&sum, worst(l, "causal_error_"), "us", "causal_error");
+	say(&sum, least, "", "covered");
+	TARE_ASSERT(l->count + sum.count <= TELEMETRY_VALUES_MOST);
+	memmove(l->items + sum.count, l->items, l->count * sizeof(*l->items));
+	memcpy(l->items, head, sum.count * sizeof(*head));
+	l->count += sum.count;
+}
+
 int telemetry_figures(const struct telemetry *t, struct telemetry_value ret[TELEMETRY_VALUES_MOST])
 {
 	struct list l = { .items = ret, .scratch = calloc((size_t)t->count + 1, sizeof(double)) };
 
 	if (!l.scratch)
 		return -ENOMEM;
-	of_run(&l, t);
 	for (uint32_t k = 0; k < t->switches; k++)
 		of_switch(&l, t, k);
 	for (uint32_t k = 0; k + 1 < t->switches; k++)
 		of_link(&l, t, k);
+	sum_up(&l);
+	of_run(&l, t);
 	free(l.scratch);
 	return (int)l.count;
 }

@@ -10,6 +10,8 @@
  * us. Only hops in the longest segment of their switch's clock are in a
  * figure (HOP_APART), the rest is counted.
  *
+ *	offset_width      the widest of offset_width_K; boot_off the largest of boot_off_K, without its sign; causal_error
+ *	                  likewise; covered: every covered_K is 1
  *	offset_width_K    width of the causal interval of host - switch
  *	causal_error_K    causal offset less the truth, where the switch tells its clock
  *	boot_error_K      offset by process start less the truth, likewise

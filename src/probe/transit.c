@@ -385,7 +385,7 @@ static int conclude(struct transit_state *s, const struct step_watch *steps, str
 					      .sw_in = &s->at[AT_SW_IN].events,
 					      .sw_out = &s->at[AT_SW_OUT].events,
 					      .rx = &s->at[AT_RX].events,
-					      .bare = config->line.int_md },
+					      .bare = config->bare },
 		      &ret->ledger);
 	lateness(s, scratch, ret);
 	free(scratch);

@@ -60,6 +60,7 @@ struct transit_config {
 	struct target_line line;
 	uint32_t run; /* in its restart, from 0 */
 	uint16_t tag; /* in its probes' ids; 0: one of its own */
+	bool bare;    /* probes that carry no stamps of the switch match all the same (INT-MD) */
 	uint32_t count;
 	int64_t interval_ns, deadline_ns;
 	uint32_t frame_bytes;

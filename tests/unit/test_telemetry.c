@@ -110,6 +110,10 @@ static void both_alignments_stand_against_the_truth(void **state)
 	assert_true(n > 0);
 	assert_true(figure(n, "hops") == HOPS * PROBES);
 	assert_true(figure(n, "apart") == 0);
+	assert_string_equal(values[0].name, "boot_off");
+	assert_true(figure(n, "boot_off") >= fabs(figure(n, "boot_off_2")));
+	assert_true(figure(n, "covered") == 1);
+	assert_true(figure(n, "offset_width") >= figure(n, "offset_width_1"));
 	assert_true(isnan(value(values, n, "steps")) && isnan(value(values, n, "int_cut_short")));
 	for (uint32_t k = 1; k <= HOPS; k++) {
 		char name[40];
