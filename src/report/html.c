@@ -238,6 +238,8 @@ int html_write(const struct result *r, FILE *out, struct err *err)
 	problems(r, out);
 	if (!result_has_probes(r)) {
 		html_quantities(r, out);
+		if (strcmp(r->measure, "telemetry") == 0)
+			html_telemetry(r, out);
 		html_comparisons(r, out);
 		html_sweeps(r, out);
 		html_each_quantity(r, out);

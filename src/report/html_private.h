@@ -52,5 +52,6 @@ void html_value_restarts(const struct result *result, FILE *out);
 
 /* Headline, chain and ratios of a transit campaign. */
 void html_transit(const struct result *r, FILE *out);
+void html_telemetry(const struct result *r, FILE *out); /* hop by hop */
 
 #endif

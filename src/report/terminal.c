@@ -249,6 +249,8 @@ int report_print_summary(const struct result *r, FILE *out, const struct termina
 				     : 0;
 	if (rc == 0)
 		rc = terminal_quantities(r, out, style, err);
+	if (rc == 0 && is(r, "telemetry"))
+		rc = terminal_hops(r, out, style, err);
 	if (rc == 0)
 		rc = terminal_comparisons(r, false, out, style, err);
 	if (rc != 0)

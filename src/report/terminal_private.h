@@ -9,6 +9,9 @@ int terminal_transit(const struct result *r, FILE *out, const struct terminal_st
 
 /* Quantities of runs: the summary, a row a cell; a table each; what is compared; how they grow. Each prints nothing where
  * there is nothing. `all`: of every quantity, else of the first. */
+/* Telemetry: a row a hop. Nothing where no cell has any. */
+int terminal_hops(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
+
 int terminal_quantities(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
 int terminal_quantity_details(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
 int terminal_comparisons(const struct result *r, bool all, FILE *out, const struct terminal_style *style,
