@@ -42,7 +42,7 @@ while [ "$(ls /proc/$pid/task 2>/dev/null | wc -l)" -lt 2 ]; do
 done
 kill -TERM $pid # a shell has its background ignore SIGINT
 # The watchdog is as patient as a busy host needs, and far from a minute.
-(sleep 30; kill -KILL $pid) 2>/dev/null &
+(sleep 30; kill -KILL $pid) >/dev/null 2>&1 &
 watchdog=$!
 wait $pid
 status=$?
