@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "campaign/measure.h"
+#include "campaign/restart.h"
 #include "clock/tsc.h"
 #include "observe/build.h"
 #include "probe/cores.h"
@@ -25,7 +25,7 @@ struct measuring {
 	struct target *target;
 	struct stream *stream;
 	struct differential_config config;
-	struct pair *pairs;          /* stream->count */
+	struct pair *pairs; /* stream->count */
 	/* of the ports' own clock, where the target has one to keep */
 	const char *clock; /* its name; NULL: none */
 	struct second_match second;
@@ -34,7 +34,7 @@ struct measuring {
 	uint32_t pair_count;
 };
 
-enum { CALIBRATION_NS = 200000000, WAIT_STEP_NS = 20000000 };
+enum { CALIBRATION_NS = 200000000 };
 
 static int put_tsc_facts(const struct measuring *m, struct store *store, struct err *err)
 {
@@ -105,19 +105,6 @@ static int begin(const struct measure_setup *setup, struct store *store, struct 
 		r = put_tsc_facts(m, store, err);
 	*ret = m; /* end() takes it after a failure too */
 	return r;
-}
-
-/* In steps, so that an interrupt need not wait for it. */
-static int wait_ns(const struct measuring *m, int64_t ns, struct err *err)
-{
-	for (; ns > 0; ns -= WAIT_STEP_NS) {
-		struct timespec step = { .tv_nsec = ns < WAIT_STEP_NS ? ns : WAIT_STEP_NS };
-
-		if (atomic_load_explicit(m->interrupted, memory_order_relaxed))
-			return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
-		nanosleep(&step, NULL);
-	}
-	return 0;
 }
 
 static int open_target(struct measuring *m, const struct cell_setup *cell, uint64_t seed, struct err *err)
@@ -195,27 +182,21 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	r = second_clock(m, err);
 	if (r < 0)
 		return r;
-	return wait_ns(m, m->plan->warmup_ns, err);
+	return restart_wait(m->interrupted, m->plan->warmup_ns, err);
 }
 
 static int run(struct measuring *m, uint32_t number, const char **ret_invalid, struct err *err)
 {
-	struct err dead = { 0 };
-	int r, alive;
+	int r;
 
 	m->config.run = number;
 	r = begin_second(m, err);
 	if (r < 0)
 		return r;
 	r = differential_run(&m->config, m->pairs, m->stream->count, &m->record, err);
-	if (r == -EINTR)
+	r = restart_outcome(m->target, r, err);
+	if (r < 0)
 		return r;
-	/* A port that vanished explains whatever else went wrong. */
-	alive = m->plan->target->check_alive ? m->plan->target->check_alive(m->target, &dead) : 0;
-	if (alive < 0 && err)
-		*err = dead;
-	if (alive < 0 || r < 0)
-		return alive < 0 ? alive : r;
 	/* a row for every probe sent */
 	m->pair_count = (uint32_t)m->record.ledger.sent;
 	*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;
@@ -234,7 +215,7 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 
 static const char *facts(struct measuring *m)
 {
-	return m->target && m->plan->target->describe ? m->plan->target->describe(m->target) : NULL;
+	return restart_facts(m->target);
 }
 
 static void close_restart(struct measuring *m)
