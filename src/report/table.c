@@ -182,7 +182,7 @@ static void draw_row(FILE *out, const struct table *t, const struct layout *l, c
 static void draw_head(FILE *out, const struct table *t, const struct layout *l, const struct terminal_style *style)
 {
 	struct table_row head = { .plot_at = NAN };
-	unsigned width = total_width(l) - MARGIN - GAP;
+	unsigned total = total_width(l), width = total > MARGIN + GAP ? total - MARGIN - GAP : 0;
 	double most = plot_most(t);
 	char axis[FORMAT_BYTES];
 

@@ -553,10 +553,9 @@ static void bad_json_is_refused_with_its_place(void **state)
 	}
 }
 
-static void a_sparse_document_can_be_drawn(void **state)
+/* Everything that a reader may leave out is left out, whatever the measure is called. */
+static void draw_sparse(const char *text)
 {
-	static const char text[] = "{\"schema\": 1, \"cells\": [{}], \"restarts\": [{}], \"blocks\": [{}], "
-				   "\"facts\": [{}], \"problems\": [{}], \"events\": [{}]}";
 	struct err err = { 0 };
 	struct result *r;
 	struct figures_outcome outcome;
@@ -564,17 +563,41 @@ static void a_sparse_document_can_be_drawn(void **state)
 	size_t length;
 	FILE *f = open_memstream(&shown, &length);
 
-	(void)state;
-	assert_int_equal(result_load_text(text, strlen(text), "x", &r, &err), 0);
+	if (result_load_text(text, strlen(text), "x", &r, &err) != 0)
+		fail_msg("%s", err.message);
 	assert_int_equal(html_write(r, f, &err), 0);
 	fclose(f);
+	if (ill_formed(shown))
+		fail_msg("ill-formed at: %.200s", ill_formed(shown));
 	free(shown);
 	free(terminal_of(r, false, 40));
+	free(terminal_of(r, true, 120));
 	snprintf(path, sizeof(path), "%s/sparse", base);
 	assert_int_equal(csv_write(r, path, &err), 0);
 	assert_int_equal(figures_write(r, path, "/bin/false", &outcome, &err), 0);
 	assert_int_equal(outcome.drawn, 0);
 	result_destroy(r);
+}
+
+static void a_sparse_document_can_be_drawn(void **state)
+{
+	static const char *const measures[] = { "differential", "transit", "control", "" };
+	char text[640];
+
+	(void)state;
+	draw_sparse("{\"schema\": 1, \"cells\": [{}], \"restarts\": [{}], \"blocks\": [{}], "
+		    "\"facts\": [{}], \"problems\": [{}], \"events\": [{}]}");
+	for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "{\"schema\": 1, \"measure\": \"%s\", \"axes\": [\"a\"], \"headlines\": 9, "
+			 "\"cells\": [{\"quantities\": [{}, {\"name\": \"q\", \"value\": 1}], \"chain\": [{}]}], "
+			 "\"quantities\": [{}, {\"name\": \"q\"}, {\"name\": \"r\"}], "
+			 "\"families\": [{}], \"ratios\": [{}, {\"ratio\": 2}, {\"ratio\": -1}], "
+			 "\"sweeps\": [{}, {\"series\": [{}, {\"points\": [{}, {\"x\": 0, \"value\": \"lost\"}, "
+			 "{\"x\": 1e300, \"value\": -3}]}]}]}",
+			 measures[i]);
+		draw_sparse(text);
+	}
 }
 
 static char *file_text(const char *path)

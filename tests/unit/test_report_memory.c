@@ -16,6 +16,7 @@
 #include "report/open.h"
 #include "report/terminal.h"
 #include "synthetic.h"
+#include "synthetic_values.h"
 
 static char base[] = "/tmp/tare-memory-XXXXXX";
 static char dir[64];
@@ -131,6 +132,37 @@ static void a_result_is_built(void **state)
 	store_remove_all();
 }
 
+static double value_of(const char *const *at, unsigned name, uint32_t restart, uint32_t run, struct rng *rng)
+{
+	(void)rng;
+	return (name + 1) * (at[0][0] - '0') + 0.01 * restart + 0.001 * run;
+}
+
+static const struct synthetic_values numbers = { .measure = MEASURE_CONTROL,
+						 .name = "numbers",
+						 .axes = { "switches", "mode" },
+						 .values = { { "1", "2" }, { "sync", "async" } },
+						 .restarts = 6,
+						 .runs = 2,
+						 .names = { { "wall", "ms", 0 }, { "rate", "1/s", 0 } },
+						 .value_of = value_of,
+						 .failed_turn = 3 };
+
+static void a_result_of_numbers_is_built(void **state)
+{
+	struct result *r = NULL;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(synthetic_values_write(&numbers, dir, &err), 0);
+	assert_true(each_fails(open_result, &r, NULL) > 20);
+	assert_int_equal(r->quantity_count, 2);
+	assert_int_equal(r->family_count, 2); /* it was all there to fail */
+	assert_int_equal(r->sweep_count, 2);
+	result_destroy(r);
+	store_remove_all();
+}
+
 struct text {
 	char *bytes;
 	size_t length;
@@ -234,8 +266,11 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_store_is_written),           cmocka_unit_test(a_result_is_built),
-		cmocka_unit_test(a_saved_result_is_loaded),     cmocka_unit_test(a_result_is_drawn),
+		cmocka_unit_test(a_store_is_written),
+		cmocka_unit_test(a_result_is_built),
+		cmocka_unit_test(a_result_of_numbers_is_built),
+		cmocka_unit_test(a_saved_result_is_loaded),
+		cmocka_unit_test(a_result_is_drawn),
 		cmocka_unit_test(a_page_is_drawn_nevertheless),
 	};
 
