@@ -9,7 +9,16 @@
 
 enum { FILL_BATCH = 100, FILL_WINDOW = 4 };
 
-#define VERIFY_NS INT64_C(120000000000) /* reading back may be slow: it is not what is measured */
+#define LEAST_NS INT64_C(5000000000)
+#define EACH_NS  INT64_C(1000000)
+
+/* Reading back may be slow, it is not what is measured; but a server that hangs must not hold the campaign for long. */
+static int64_t patience_ns(const struct control *c)
+{
+	int64_t least_ns = c->config.deadline_ns > LEAST_NS ? c->config.deadline_ns : LEAST_NS;
+
+	return least_ns + c->config.count * EACH_NS;
+}
 
 /* --- what the answers promise --- */
 
@@ -92,7 +101,7 @@ static void take(void *user, const struct p4rt_entry *entry)
 int control_verify(struct control *c, struct side *side, struct err *err)
 {
 	const struct p4rt_read read = {
-		.info = c->info, .table = c->table.table, .deadline_ns = VERIFY_NS, .entry = take, .user = side
+		.info = c->info, .table = c->table.table, .deadline_ns = patience_ns(c), .entry = take, .user = side
 	};
 	int rc;
 
@@ -132,7 +141,7 @@ static int put(struct control *c, struct side *side, enum p4rt_op op, struct err
 	if (rc < 0)
 		rc = err_set(err, ERR_HOST, ENOMEM, "out of memory");
 	else if (write.count)
-		rc = p4rt_write(side->client, &write, VERIFY_NS, &failed, err);
+		rc = p4rt_write(side->client, &write, patience_ns(c), &failed, err);
 	if (rc == 0 && failed) {
 		size_t i = 0;
 
