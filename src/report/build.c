@@ -361,6 +361,8 @@ static int measure_all(struct build *b)
 		if (rc == 0)
 			rc = cell_packets(&b->works[c], tare, &r->arena, r->seed, b->err);
 	}
+	if (rc == 0)
+		stops_print_exact(r);
 	for (uint32_t c = 0; rc == 0 && c < r->cell_count; c++)
 		rc = cell_hosts(&b->works[c], &r->arena) < 0 ? no_memory(b) : 0;
 	if (rc == 0 && (quantities_list(r) < 0 || ratios_build(r, b->works, measure_view(b->campaign.measure)) < 0 ||

@@ -131,6 +131,13 @@ int quantities_list(struct result *result);
 int ratios_build(struct result *result, const struct cell_work *works, const struct measure_view *view);
 int sweeps_build(struct result *result, const struct measure_view *view);
 
+/*
+ * Of a plan with a stop: section the interval to print is the exact one, by which restarts stopped: an interpolated one
+ * that is looked at again and again covers 91 to 95 % when it is narrow enough (docs/method.md). After the cells, before
+ * what compares them.
+ */
+void stops_print_exact(struct result *result);
+
 /* Hosts as a level above restarts; nothing where there is one. After net. 0 or -ENOMEM. */
 int cell_hosts(struct cell_work *w, struct arena *arena);
 

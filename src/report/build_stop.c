@@ -17,6 +17,29 @@ static double asked(const struct result *r)
 	return NAN;
 }
 
+/* The wider of two on each side. */
+static void widen(struct span *s, const struct span *by)
+{
+	if (!span_is(s) || !span_is(by))
+		return;
+	s->low = fmin(s->low, by->low);
+	s->high = fmax(s->high, by->high);
+}
+
+void stops_print_exact(struct result *r)
+{
+	for (uint32_t i = 0; i < r->cell_count; i++) {
+		struct cell_result *c = &r->cells[i];
+
+		if (isnan(r->stop_asked) && !c->stop[0])
+			continue;
+		c->gross_interval = c->gross_order;
+		widen(&c->net_interval, &c->net_order);
+		for (uint32_t k = 0; k < c->quantity_count; k++)
+			c->quantities[k].interval = c->quantities[k].order;
+	}
+}
+
 int stops_copy(struct result *r, const struct stored_campaign *campaign)
 {
 	r->turns_passed = campaign->turns_passed;

@@ -33,7 +33,9 @@ void terminal_stops(const struct result *r, FILE *out)
 		if (!r->cells[i].is_tare && terminal_columns(r->cells[i].title) > widest)
 			widest = terminal_columns(r->cells[i].title);
 	fprintf(out,
-		"\nwidth of the 95 %% interval over restarts, from end to end, over the median; %.3g %% asked for\n",
+		"\nwidth of the 95 %% interval over restarts, from end to end, over the median; %.3g %% asked "
+		"for;\nintervals are "
+		"exact order statistics, as the rule goes by them\n",
 		r->stop_asked);
 	for (uint32_t i = 0; i < r->cell_count; i++)
 		if (!r->cells[i].is_tare)

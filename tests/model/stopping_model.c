@@ -95,6 +95,8 @@ struct stopping_trial stopping_simulate(enum stopping_law law, double spread, co
 		sort_double(work, n);
 		i = median_interval(work, n, 0.95);
 		t.covered += i.low <= 1 && 1 <= i.high;
+		i = median_interval_interpolated(work, n, 0.95);
+		t.interpolated += i.low <= 1 && 1 <= i.high;
 		t.reached += n < rule->most;
 		t.restarts += (double)n / campaigns;
 	}

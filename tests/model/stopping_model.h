@@ -24,9 +24,10 @@ const char *stopping_law_name(enum stopping_law law);
 
 struct stopping_trial {
 	uint32_t campaigns;
-	uint32_t covered; /* by the 95 % interval at stopping */
-	uint32_t reached; /* the width, before the most restarts */
-	double restarts;  /* mean of campaigns */
+	uint32_t covered;      /* by the exact 95 % interval at stopping, by which the rule goes */
+	uint32_t interpolated; /* by the interpolated one, which is narrower */
+	uint32_t reached;      /* the width, before the most restarts */
+	double restarts;       /* mean of campaigns */
 };
 
 /*

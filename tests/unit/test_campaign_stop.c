@@ -331,6 +331,9 @@ static void the_width_is_that_of_the_report(void **state)
 
 		assert_int_equal(c->restarts_valid, c->stop_restarts);
 		assert_float_equal(100 * (c->net_order.high - c->net_order.low) / c->net_ns, c->stop_width, 1e-9);
+		/* and it is what is printed, with the Type B terms or wider */
+		assert_true(c->net_interval.low <= c->net_order.low && c->net_interval.high >= c->net_order.high);
+		assert_float_equal(c->gross_interval.high, c->gross_order.high, 0);
 	}
 	result_destroy(result);
 }

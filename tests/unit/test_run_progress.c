@@ -93,6 +93,22 @@ static void unknown_length_is_not_guessed(void **state)
 	expect("\r\033[K[----------------] 0/12  0:05");
 }
 
+/* A plan with stop: how many there will be is an estimate, and is called one. */
+static void what_stops_is_counted_in_cells(void **state)
+{
+	const struct campaign_progress now = {
+		.step = CAMPAIGN_RESTART_ENDS,
+		.counts = { .turns = 40, .expected = 24, .done = 12, .cells = 3, .cells_stopped = 1 },
+		.elapsed_ns = 60000000000,
+		.remaining_ns = 60000000000,
+	};
+
+	(void)state;
+	begin(true, 0, false);
+	run_progress_show(&progress, &now);
+	expect("\r\033[K[########--------] 12/~24  1:00, about 1:00 left  1/3 cells enough");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +116,7 @@ int main(void)
 		cmocka_unit_test(bar_is_drawn_over_and_never_wraps),
 		cmocka_unit_test(failures_are_said_even_when_quiet),
 		cmocka_unit_test(unknown_length_is_not_guessed),
+		cmocka_unit_test(what_stops_is_counted_in_cells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
