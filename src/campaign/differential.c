@@ -7,6 +7,7 @@
 
 #include "campaign/measure.h"
 #include "campaign/restart.h"
+#include "campaign/second.h"
 #include "clock/tsc.h"
 #include "observe/build.h"
 #include "probe/cores.h"
@@ -30,6 +31,7 @@ struct measuring {
 	const char *clock; /* its name; NULL: none */
 	struct second_match second;
 	struct second_pair *second_rows; /* stream->count */
+	struct second reflection;        /* copies that go on to where another clock stamps them */
 	struct run_record record;
 	uint32_t pair_count;
 };
@@ -73,6 +75,8 @@ static int check_cells(const struct plan *plan, struct err *err)
 		r = cores_choose(config.cores, &cores, err);
 		if (r == 0 && plan->target->check_host)
 			r = plan->target->check_host(&cell.target, err);
+		if (r == 0)
+			r = second_check(&cell.probes, &cell.target, err);
 	}
 	arena_release(&arena);
 	return r;
@@ -182,7 +186,19 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	r = second_clock(m, err);
 	if (r < 0)
 		return r;
+	r = second_open(&m->reflection, &cell.probes, m->stream, err);
+	if (r < 0)
+		return r;
+	m->config.reflect = m->reflection.reflect;
 	return restart_wait(m->interrupted, m->plan->warmup_ns, err);
+}
+
+/* Of the ids of a run: the second clock must know it as well. */
+static uint16_t tag_of_run(uint32_t number)
+{
+	uint64_t x = (tsc_now() + ((uint64_t)number << 40)) * UINT64_C(0x9E3779B97F4A7C15);
+
+	return (uint16_t)(x >> 49) ? (uint16_t)(x >> 49) : 1;
 }
 
 static int run(struct measuring *m, uint32_t number, const char **ret_invalid, struct err *err)
@@ -193,7 +209,14 @@ static int run(struct measuring *m, uint32_t number, const char **ret_invalid, s
 	r = begin_second(m, err);
 	if (r < 0)
 		return r;
+	m->config.tag = m->reflection.capture ? tag_of_run(number) : 0;
+	r = second_begin(&m->reflection, err);
+	if (r < 0)
+		return r;
 	r = differential_run(&m->config, m->pairs, m->stream->count, &m->record, err);
+	if (r == 0)
+		r = second_end(&m->reflection, m->config.tag, (uint32_t)m->record.ledger.sent,
+			       differential_frames(m->stream, m->config.warm_train), err);
 	r = restart_outcome(m->target, r, err);
 	if (r < 0)
 		return r;
@@ -207,8 +230,11 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 {
 	int r = store_put_run(store, &m->record, m->pairs, m->pair_count, err);
 
-	if (r < 0 || !m->clock)
+	if (r < 0 || (!m->clock && !m->reflection.capture))
 		return r;
+	/* one second clock a run: what was captured elsewhere, before what the ports themselves have */
+	if (m->reflection.capture)
+		return second_put(&m->reflection, store, err);
 	second_match_finish(&m->second, m->second_rows);
 	return store_put_second(store, &m->second.clock, m->second_rows, err);
 }
@@ -223,6 +249,7 @@ static void close_restart(struct measuring *m)
 	if (m->target)
 		m->plan->target->close(m->target);
 	m->target = NULL;
+	second_close(&m->reflection);
 	stream_destroy(m->stream);
 	m->stream = NULL;
 	second_match_release(&m->second);

@@ -12,6 +12,7 @@ const struct verb *const verbs[] = {
 	&verb_export,
 	&verb_import,
 	&verb_merge,
+	&verb_reflect,
 	&verb_verify,
 	&verb_clean,
 	&verb_lint,

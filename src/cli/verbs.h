@@ -13,6 +13,7 @@ extern const struct verb verb_compare;
 extern const struct verb verb_export;
 extern const struct verb verb_import;
 extern const struct verb verb_merge;
+extern const struct verb verb_reflect;
 extern const struct verb verb_verify;
 extern const struct verb verb_lint, verb_clean;
 extern const struct verb verb_far_end;

@@ -50,31 +50,39 @@ static int trace_fits(const struct trace *trace, uint32_t *ret_largest, struct e
 	return 0;
 }
 
+static void take_trace(struct import_ids *ids, const struct trace *trace)
+{
+	for (uint32_t i = 0; i < trace->packet_count; i++) {
+		const struct trace_packet *p = &trace->packets[i];
+
+		if (p->id_status != ID_OK) {
+			ids->state[i] = IMPORT_ID_UNREADABLE;
+			ids->unreadable++;
+			continue;
+		}
+		ids->state[i] = p->id_shared ? IMPORT_ID_SHARED : IMPORT_ID_OWN;
+		ids->shared += p->id_shared;
+		if (!ids->probe_of[p->id])
+			ids->probe_of[p->id] = i + 1;
+	}
+	ids->exact = true;
+}
+
 int import_ids_from_trace(const char *path, struct import_ids *ret, struct err *err)
 {
 	struct trace *trace = NULL;
 	uint32_t largest = 0;
 	int r = trace_load(path, ID_OCT, &trace, err);
 
-	if (r == 0)
-		r = trace_fits(trace, &largest, err);
-	if (r == 0 && make(ret, trace->packet_count, largest + 1) < 0)
-		r = err_set(err, ERR_HOST, ENOMEM, "%s: out of memory", path);
-	for (uint32_t i = 0; r == 0 && i < trace->packet_count; i++) {
-		const struct trace_packet *p = &trace->packets[i];
-
-		if (p->id_status != ID_OK) {
-			ret->state[i] = IMPORT_ID_UNREADABLE;
-			ret->unreadable++;
-			continue;
-		}
-		ret->state[i] = p->id_shared ? IMPORT_ID_SHARED : IMPORT_ID_OWN;
-		ret->shared += p->id_shared;
-		if (!ret->probe_of[p->id])
-			ret->probe_of[p->id] = i + 1;
+	if (r < 0)
+		return r;
+	r = trace_fits(trace, &largest, err);
+	if (r == 0) {
+		if (make(ret, trace->packet_count, largest + 1) < 0)
+			r = err_set(err, ERR_HOST, ENOMEM, "%s: out of memory", path);
+		else
+			take_trace(ret, trace);
 	}
-	if (r == 0)
-		ret->exact = true;
 	trace_destroy(trace);
 	return r;
 }

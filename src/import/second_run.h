@@ -9,7 +9,7 @@
 struct second_set {
 	struct second_of_run {
 		uint32_t run; /* from 1 */
-		struct second_clock clock;
+		struct second_record clock;
 		struct second_pair *rows;
 	} * runs; /* ascending */
 	uint32_t run_count;

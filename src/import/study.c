@@ -316,7 +316,11 @@ static int put_values(struct one *o, const struct study_group *g)
 	double *scratch = malloc((g->numbers.count + 1) * sizeof(*scratch));
 	struct run_value values[sizeof(m->quantities) / sizeof(m->quantities[0])];
 	uint32_t count = 0;
-	int r = scratch ? store_put_run(o->out.store, &blank, NULL, 0, o->err) : no_memory(o->err);
+	int r;
+
+	if (!scratch)
+		return no_memory(o->err);
+	r = store_put_run(o->out.store, &blank, NULL, 0, o->err);
 
 	for (unsigned q = 0; r == 0 && q < sizeof(m->quantities) / sizeof(m->quantities[0]) && m->quantities[q].name;
 	     q++) {
@@ -489,8 +493,10 @@ int import_study(const char *const *paths, unsigned count, const struct import_o
 
 	study_init(&s);
 	s.files = arena_array(&s.arena, count, sizeof(char *));
-	if (!s.files)
-		r = no_memory(err);
+	if (!s.files) {
+		study_release(&s);
+		return no_memory(err);
+	}
 	for (unsigned i = 0; r == 0 && i < count; i++) {
 		for (unsigned k = 0; k < i; k++)
 			if (strcmp(paths[k], paths[i]) == 0)

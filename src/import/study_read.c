@@ -161,7 +161,7 @@ struct words {
 
 static int take_axes(struct record *r, struct words *w, const char *carrier_key, bool switches, int64_t *ret_mbps)
 {
-	int64_t size, mbps, n;
+	int64_t size = 0, mbps = 0, n = 0;
 	int rc = 0;
 
 	if (json_object_get(r->config, "packet_size_bytes")) {
@@ -184,10 +184,10 @@ static int take_axes(struct record *r, struct words *w, const char *carrier_key,
 static int take_transit(struct record *r)
 {
 	struct words w = { .size = "?" };
-	struct study_transit t;
-	struct study_group *g;
-	const char *program;
-	int64_t mbps, sequence;
+	struct study_transit t = { 0 };
+	struct study_group *g = NULL;
+	const char *program = NULL;
+	int64_t mbps = 0, sequence = 0;
 	int rc = get_text(r, "p4_program", &program);
 
 	if (rc == 0)
@@ -204,7 +204,7 @@ static int take_transit(struct record *r)
 		rc = bad(r, "its value is not egress_ts_us - ingress_ts_us");
 	if (rc == 0)
 		rc = group_of(r, MEASURE_TRANSIT, (const char *const[]){ program, w.size, w.carrier }, &g);
-	if (rc < 0)
+	if (rc < 0 || !g)
 		return rc;
 	t.sequence = (uint32_t)sequence;
 	g->cold = mbps == 0;
@@ -215,9 +215,9 @@ static int take_transit(struct record *r)
 static int take_control(struct record *r)
 {
 	struct words w;
-	struct study_group *g;
-	const char *operation, *mode;
-	int64_t n, entries;
+	struct study_group *g = NULL;
+	const char *operation = NULL, *mode = NULL;
+	int64_t n = 0, entries = 0;
 	int rc = get_text(r, "operation", &operation);
 
 	if (rc == 0)
@@ -231,7 +231,7 @@ static int take_control(struct record *r)
 	snprintf(w.switches, sizeof(w.switches), "%" PRId64, n);
 	snprintf(w.entries, sizeof(w.entries), "%" PRId64, entries);
 	rc = group_of(r, MEASURE_CONTROL, (const char *const[]){ w.switches, w.entries, operation, mode }, &g);
-	if (rc < 0)
+	if (rc < 0 || !g)
 		return rc;
 	g->records++;
 	rc = add_number(r, g, 0, r->value * 1000);
@@ -244,9 +244,9 @@ static int take_telemetry(struct record *r)
 {
 	struct words w = { .size = "?" };
 	const json_t *drifts = json_object_get(r->extras, "drift_us");
-	struct study_group *g;
-	const char *program;
-	int64_t mbps;
+	struct study_group *g = NULL;
+	const char *program = NULL;
+	int64_t mbps = 0;
 	int rc = get_text(r, "p4_program", &program);
 
 	if (rc == 0)
@@ -256,7 +256,7 @@ static int take_telemetry(struct record *r)
 	if (rc == 0)
 		rc = group_of(r, MEASURE_TELEMETRY, (const char *const[]){ program, w.switches, w.carrier, w.size },
 			      &g);
-	if (rc < 0)
+	if (rc < 0 || !g)
 		return rc;
 	g->records++;
 	rc = add_number(r, g, 0, r->value);
@@ -269,9 +269,9 @@ static int take_telemetry(struct record *r)
 static int take_resources(struct record *r, int quantity, int maximum, double scale)
 {
 	struct words w;
-	struct study_group *g;
-	const char *program = json_string_value(json_object_get(r->config, "p4_program")), *workload;
-	int64_t mbps;
+	struct study_group *g = NULL;
+	const char *program = json_string_value(json_object_get(r->config, "p4_program")), *workload = NULL;
+	int64_t mbps = 0;
 	int rc = get_text(r, "source_workload_type", &workload);
 
 	/* control-plane workloads name no program */
@@ -284,7 +284,7 @@ static int take_resources(struct record *r, int quantity, int maximum, double sc
 	if (rc == 0)
 		rc = group_of(r, MEASURE_RESOURCES, (const char *const[]){ program, w.switches, w.carrier, workload },
 			      &g);
-	if (rc < 0)
+	if (rc < 0 || !g)
 		return rc;
 	g->records++;
 	rc = add_number(r, g, quantity, r->value * scale);
@@ -315,16 +315,16 @@ static int take_calibrate(struct record *r)
 {
 	static const char *const keys[] = { "probes_received", "median_us", "p99_us", "iperf3_received_bytes_pct" };
 	struct words w = { .size = "?" };
-	struct study_group *g;
-	const char *program;
-	int64_t mbps;
+	struct study_group *g = NULL;
+	const char *program = NULL;
+	int64_t mbps = 0;
 	int rc = get_text(r, "p4_program", &program);
 
 	if (rc == 0)
 		rc = take_axes(r, &w, "rate_mbps", false, &mbps);
 	if (rc == 0)
 		rc = group_of(r, MEASURE_CALIBRATE, (const char *const[]){ program, w.size, w.carrier }, &g);
-	if (rc < 0)
+	if (rc < 0 || !g)
 		return rc;
 	g->records++;
 	rc = add_number(r, g, 0, r->value);

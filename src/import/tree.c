@@ -132,8 +132,11 @@ static int add_csv(struct walk *w, const char *path, const char *dir, const char
 	lines_release(&csv.lines);
 	if (is_run)
 		return add_run(w, path, dir, name);
+	if (is_second && !named_second)
+		return err_set(w->err, ERR_USAGE, EINVAL,
+			       "%s: which program and session is it? expected a name such as silicon_CS_s1.csv", path);
 	if (is_second)
-		return add_second(w, path, named_second ? name : "", "silicon_", 4, FOUND_SECOND);
+		return add_second(w, path, name, "silicon_", 4, FOUND_SECOND);
 	if (!named_run && !named_second)
 		return vec_push(&w->ignored, path) < 0 ? no_memory(w) : 0;
 	r = csv_open(&csv, path, named_run ? tsc_run_columns : second_csv_columns, w->err);

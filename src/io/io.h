@@ -51,6 +51,11 @@ struct io_ops {
 	unsigned (*reserve)(struct io_port *port, struct io_frame *ret_frames, unsigned count, uint32_t length_bytes);
 	/* Send reserved frames, in order, all of them (reserve has made room); returns how many were accepted. */
 	unsigned (*send)(struct io_port *port, struct io_frame *frames, unsigned count);
+	/*
+	 * Optional: send frames that another port of this backend has lent, the very buffers: they are this port's
+	 * from now on, not to be released. Returns how many were accepted; the others are gone.
+	 */
+	unsigned (*forward)(struct io_port *port, struct io_frame *frames, unsigned count);
 	/* Give up the frames that were reserved last, instead of sending them. */
 	void (*abandon)(struct io_port *port, struct io_frame *frames, unsigned count);
 	void (*counters)(const struct io_port *port, struct io_counters *ret);

@@ -124,6 +124,16 @@ static int state_init(struct run_state *s, const struct differential_config *con
 			return r;
 		l->receivers[p].forget_every = l->receivers[p].forget_in = config->faults.forget_every;
 	}
+	if (config->reflect) {
+		static const char marks[PORTS] = { [PATH] = REFLECTED_PATH, [BYPASS] = REFLECTED_BYPASS };
+
+		l->reflects = true;
+		for (int p = 0; p < PORTS; p++) {
+			reflector_init(&l->reflectors[p], l->ports[p], config->reflect, config->stream->format,
+				       marks[p]);
+			l->reflectors[p].hint = config->stream->hint_count ? config->stream->hints[0] : 0;
+		}
+	}
 	r = sender_init(&l->sender,
 			&(struct sender_setup){
 				.port = s->ports.in,
@@ -151,9 +161,16 @@ static int state_init(struct run_state *s, const struct differential_config *con
 		.interrupted = config->interrupted,
 	};
 	if (!config->cpus)
-		return cores_choose(config->cores, &s->cores, err);
-	cores_assign(config->cpus, config->cores, &s->cores);
-	return 0;
+		r = cores_choose(config->cores, &s->cores, err);
+	else
+		cores_assign(config->cpus, config->cores, &s->cores);
+	/* Both receivers send through one port: from one thread. */
+	if (r == 0 && config->reflect && s->cores.count == CORES_MOST) {
+		int32_t cpus[CORES_MOST - 1] = { s->cores.cpu[0], s->cores.cpu[1], s->cores.cpu[2] };
+
+		cores_assign(cpus, CORES_MOST - 1, &s->cores);
+	}
+	return r;
 }
 
 static void state_release(struct run_state *s)

@@ -44,6 +44,9 @@ struct differential_config {
 	const int32_t *cpus;  /* which CPUs, `cores` of them, in the order of probe/cores.h; NULL: chosen */
 	bool unprotected;     /* leave scheduling and memory as they are (tests) */
 
+	struct io_port
+		*reflect; /* where marked copies go, for a second clock; NULL: nowhere. At most three cores then */
+
 	const atomic_bool *interrupted; /* looked at in the loop; NULL: cannot be interrupted */
 	/* Keep the stamps of the ports' own clock as well: filled in, initialised for stream->count probes. NULL: no. */
 	struct second_match *second;

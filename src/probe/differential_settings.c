@@ -2,10 +2,14 @@
 #include "probe/differential_settings.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "packet/probe_id.h"
 
 static const char *const times_choices[] = { "rate", "original", NULL };
 static const char *const template_choices[] = { "udp4", "tcp4", "udp6", "ipv4", "ether", NULL };
 static const char *const format_choices[] = { "tare", "instrument", "oct", "auto", NULL };
+static const char *const clock_choices[] = { "adapter_unsynced", "adapter", "kernel", NULL };
 static const char *const cores_choices[] = { "auto", "1", "2", "3", "4", NULL };
 
 #define TIME(name_, fallback_, least_, most_, help_)                                                                   \
@@ -67,8 +71,37 @@ const struct setting differential_settings[] = {
 	  .choices = cores_choices,
 	  .fallback = "auto",
 	  .help = "cores the engine uses; auto: as many as are free and of use" },
+	{ .name = "reflect",
+	  .type = SETTING_TEXT,
+	  .value_name = "PORT",
+	  .help = "send both copies on, marked, through this port: an interface, or dpdk:DEVICE" },
+	{ .name = "capture",
+	  .type = SETTING_TEXT,
+	  .value_name = "INTERFACE",
+	  .help = "where the reflected copies arrive, stamped by a second clock" },
+	{ .name = "capture_clock",
+	  .type = SETTING_CHOICE,
+	  .choices = clock_choices,
+	  .help = "which clock must stamp there (default: the best it has)" },
 	{ .name = NULL },
 };
+
+static void second_clock_check_settings(const struct settings *s,
+					void (*problem)(void *context, const char *setting, const char *message),
+					void *context)
+{
+	const char *reflect = settings_text(s, "reflect"), *capture = settings_text(s, "capture");
+
+	if (capture && !reflect)
+		problem(context, "capture", "needs copies that come there; expected reflect: PORT as well");
+	if (reflect && capture && strcmp(reflect, capture) == 0)
+		problem(context, "capture",
+			"is the port that reflect sends from; expected the one at the other end of its cable");
+	if (settings_get(s, "capture_clock")->present && !capture)
+		problem(context, "capture_clock", "says which clock capture has; expected capture: INTERFACE as well");
+	if (reflect && settings_number(s, "format") == ID_INSTRUMENT)
+		problem(context, "reflect", "cannot mark copies in format instrument; expected tare or oct");
+}
 
 void differential_settings_check(const struct settings *s,
 				 void (*problem)(void *context, const char *setting, const char *message),
@@ -79,6 +112,7 @@ void differential_settings_check(const struct settings *s,
 	int64_t train_ns = settings_number(s, "warm_train") * settings_number(s, "train_gap");
 	int64_t rate_mpps = settings_number(s, "rate");
 
+	second_clock_check_settings(s, problem, context);
 	for (unsigned i = 0; i < sizeof(generated_only) / sizeof(generated_only[0]); i++)
 		if (trace && settings_get(s, generated_only[i])->set)
 			problem(context, generated_only[i],

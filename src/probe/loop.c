@@ -52,7 +52,10 @@ static inline __attribute__((always_inline)) void receive_port(struct loops *l, 
 	stamp = tsc_stamp();
 	io_open(l->ports[port], frames, n);
 	receiver_take(&l->receivers[port], frames, n, stamp, stamp - *empty_since);
-	io_release(l->ports[port], frames, n);
+	if (__builtin_expect(l->reflects, 0))
+		reflector_return(&l->reflectors[port], l->ports[port], frames, n, stamp);
+	else
+		io_release(l->ports[port], frames, n);
 	/* A burst that was not full ended at an empty ring, and that was after `now`. */
 	if (n < BURST)
 		*empty_since = now;

@@ -12,6 +12,7 @@
 #include "probe/placement.h"
 #include "probe/protect.h"
 #include "probe/receiver.h"
+#include "probe/reflector.h"
 #include "probe/sender.h"
 #include "target/target.h"
 
@@ -28,6 +29,8 @@ struct loops {
 	struct io_port *ports[PORTS];
 	struct sender sender;
 	struct receiver receivers[PORTS];
+	bool reflects; /* what was received goes on to where a second clock stamps it; one thread receives then */
+	struct reflector reflectors[PORTS];
 	struct placement placement;
 	const atomic_bool *interrupted;
 	uint64_t deadline_ticks, linger_ticks, block_ticks, lead_ticks, stall_ticks, us_ticks;

@@ -17,7 +17,7 @@ struct second_pair {
 	int64_t at_ns;         /* of the bypass copy since the run's first copy; SECOND_NONE: not recorded */
 };
 
-struct second_clock {
+struct second_record {
 	char clock[48];       /* what stamped: "adapter", "adapter_unsynced", "kernel, software", "published" */
 	char source[112];     /* where from: an interface, a file */
 	double resolution_ns; /* of one stamp, as the source promises it; 0: it promises none */

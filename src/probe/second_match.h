@@ -16,7 +16,7 @@ enum second_copy { SECOND_PATH, SECOND_BYPASS };
 #define SECOND_FOREIGN    (UINT32_MAX - 1) /* an id that no probe of the run has */
 
 struct second_match {
-	struct second_clock clock; /* counters filled in as frames come; texts and resolution are the caller's */
+	struct second_record clock; /* counters filled in as frames come; texts and resolution are the caller's */
 	uint32_t count;            /* probes of the run */
 	int64_t *stamp_ns[2];      /* by copy, by probe; SECOND_NONE: did not come */
 	int64_t first_ns;          /* the earliest stamp */

@@ -19,6 +19,7 @@ struct build {
 	struct transit_conditions conditions; /* of the cell's last run */
 	uint32_t packets;                     /* in the stream, as the first good run saw it */
 	uint64_t packets_dropped;
+	double second_offset_ns; /* what the cell's null has between the clocks */
 	struct err *err;
 };
 
@@ -278,7 +279,11 @@ static int measure_run(struct build *b, struct cell_work *w, const struct stored
 		return rc;
 	rc = run_measure(&b->run, (uint32_t)count, &run->record, &b->result->arena, *packets, &b->packets_dropped,
 			 &w->findings, ret, trace);
-	return rc == 0 ? 0 : no_memory(b);
+	if (rc != 0)
+		return no_memory(b);
+	return ret->valid ? run_second(b->store, run, b->run.pairs, (uint32_t)count, w, b->second_offset_ns,
+				       &b->result->arena, &trace->second, b->err)
+			  : 0;
 }
 
 static int measure_restart(struct build *b, struct cell_work *w, uint32_t index, struct packet_table **packets)
@@ -325,6 +330,10 @@ static int measure_cell(struct build *b, uint32_t cell)
 	struct packet_table *packets = NULL;
 	int rc = 0;
 
+	b->second_offset_ns = 0;
+	if (w->cell->tare != CELL_NONE && w->cell->tare != cell &&
+	    cell_second_offset(&b->works[w->cell->tare], &b->second_offset_ns) < 0)
+		return no_memory(b);
 	for (uint32_t i = 0; rc == 0 && i < w->restart_count; i++)
 		rc = measure_restart(b, w, i, &packets);
 	if (rc == 0)
@@ -358,6 +367,8 @@ static int measure_all(struct build *b)
 
 		if (!r->cells[c].is_tare && tare)
 			rc = cell_net(&b->works[c], tare, r, b->err);
+		if (rc == 0 && cell_second(&b->works[c], tare) < 0)
+			rc = no_memory(b);
 		if (rc == 0)
 			rc = cell_packets(&b->works[c], tare, &r->arena, r->seed, b->err);
 	}

@@ -31,11 +31,20 @@ struct clock_findings {
 	struct period_check period;
 };
 
+/* Figures of a run by both clocks, over the probes that both have. NaN: none. */
+struct second_figures {
+	bool there;
+	double first_ns, second_ns; /* gross medians */
+	double bias_ns, median_ns, sd_ns, low_ns, high_ns, slope, anderson, anderson_p;
+	bool apart;
+};
+
 /* What a run leaves behind for its cell, and a report does not show run by run. */
 struct run_trace {
 	double clock_error;                /* of the clock step at the median */
 	double gap_path_ns, gap_bypass_ns; /* mean poll gaps of the samples used */
 	double ecdf_ns[ECDF_POINTS];
+	struct second_figures second;
 	/* Transit: medians since tx at the end of each link, and of the link by itself. */
 	double chain_ns[CHAIN_LINKS], link_ns[CHAIN_LINKS];
 	/* What the run put as numbers. */
@@ -84,6 +93,15 @@ int run_measure_transit(struct transit *rows, uint32_t count, const struct run_r
 			const struct transit_conditions *conditions, struct arena *arena, struct run_result *ret,
 			struct run_trace *trace);
 
+struct cell_work;
+
+/*
+ * A valid run by the second clock, if it has one; `pairs` are its samples. `offset_ns` is what the null has between
+ * the clocks (cell_second_offset); a null finds its own. *ret untouched: there is none.
+ */
+int run_second(struct store *store, const struct stored_run *run, const struct pair *pairs, uint32_t count,
+	       struct cell_work *w, double offset_ns, struct arena *arena, struct second_figures *ret, struct err *err);
+
 /* One cell's restarts, as far as they have been read. */
 struct cell_work {
 	struct cell_result *cell;
@@ -101,6 +119,7 @@ struct cell_work {
 	struct measured measured;                       /* gross median with its uncertainty between restarts */
 	double drift_ns, drift_max_ns;                  /* of its tare, from the net */
 	uint32_t one_sided, unusable;                   /* blocks */
+	struct second_result *second;                   /* the cell's; NULL: none */
 };
 
 /* NaN ends and the best confidence to be had where the interval is refused. */
@@ -115,6 +134,12 @@ int blocks_build(struct result *result, const struct cell_work *works, struct er
 
 /* Net, its budget, truth. After blocks_build; `tare` NULL: nothing to take off. */
 int cell_net(struct cell_work *w, const struct cell_work *tare, struct result *result, struct err *err);
+
+/* Second less first of a null, both as medians over restarts; 0: it has no second clock. 0 or -ENOMEM. */
+int cell_second_offset(const struct cell_work *tare, double *ret_ns);
+
+/* The second clock's figures of a cell. 0 or -ENOMEM. */
+int cell_second(struct cell_work *w, const struct cell_work *tare);
 
 /* Packet medians, modes; needs the tare's packets. */
 int cell_packets(struct cell_work *w, const struct cell_work *tare, struct arena *arena, uint64_t seed,

@@ -401,6 +401,32 @@ static void set_apart(struct problems *p)
 		    percent(apart, sent), percent(worst->ledger.set_apart, worst->ledger.sent), worst->title);
 }
 
+static void second_clock(struct problems *p, const struct cell_work *w)
+{
+	const struct second_result *s = w->second;
+	uint64_t without;
+
+	if (!s)
+		return;
+	without = s->path_missing + s->bypass_missing + s->neither;
+	if (s->compared == 0)
+		say(p, "warning", w->cell->title,
+		    "the second clock (%s) has no probe in common with the first: %" PRIu64 " pairs, %" PRIu64
+		    " frames of other runs or none; is it a capture of this run?",
+		    s->source, s->pairs, s->foreign);
+	else if (percent(without, s->pairs + without) >= 1)
+		say(p, "warning", w->cell->title,
+		    "%.1f %% of the probes have no second clock: of %" PRIu64 " the path copy is missing, of %" PRIu64
+		    " the bypass copy, of %" PRIu64 " both",
+		    percent(without, s->pairs + without), s->path_missing, s->bypass_missing, s->neither);
+	if (s->runs_apart)
+		say(p, "note", w->cell->title,
+		    "in %" PRIu32 " of %" PRIu32 " runs the clocks' quantiles differ by more than chance",
+		    s->runs_apart, s->runs);
+	for (uint32_t i = 0; i < s->finding_count; i++)
+		say(p, "note", w->cell->title, "%s", s->findings[i]);
+}
+
 /* What the readings themselves say about the clock, in the first valid run of each cell. */
 static void clock_findings(struct problems *p, const struct cell_work *w)
 {
@@ -442,6 +468,7 @@ int problems_build(struct result *result, const struct cell_work *works, uint64_
 		cell_blocks(&p, &works[i]);
 		cell_samples(&p, &works[i]);
 		clock_findings(&p, &works[i]);
+		second_clock(&p, &works[i]);
 	}
 	result->problems = arena_array(&result->arena, p.list.count + 1, sizeof(*result->problems));
 	if (p.rc == 0 && !result->problems)

@@ -50,6 +50,9 @@ void html_comparisons(const struct result *result, FILE *out);
 void html_sweeps(const struct result *result, FILE *out);
 void html_value_restarts(const struct result *result, FILE *out);
 
+/* The second clock; nothing where there is none. */
+void html_second(const struct result *result, FILE *out);
+
 /* Headline, chain and ratios of a transit campaign. */
 void html_transit(const struct result *r, FILE *out);
 void html_telemetry(const struct result *r, FILE *out); /* hop by hop */

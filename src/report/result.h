@@ -133,6 +133,36 @@ struct sweep_result {
 	uint32_t series_count;
 };
 
+/* What a second clock says of a cell's probes, those that the first has in its figures (differential only). */
+struct second_result {
+	const char *clock, *source; /* what stamped, and where */
+	double resolution_ns;       /* of one stamp as the source promises it; NaN: it promises none */
+	uint32_t runs;              /* that have it */
+	uint64_t pairs, compared;   /* probes with both copies by it; of them in the first clock's figures as well */
+	uint64_t path_missing, bypass_missing, neither; /* probes without one copy, or both */
+	uint64_t duplicates, unreadable, foreign;       /* frames */
+
+	double gross_ns, tare_ns, net_ns; /* by it: medians over restarts; NaN: no tare */
+	double first_net_ns;              /* by the first clock, over the same probes */
+	struct span net_interval;         /* of net_ns, over restarts */
+
+	/* Second less first, probe by probe, less what the tare has of it: medians over restarts of the runs' figures. */
+	double bias_ns, median_ns, sd_ns;
+	struct span bias_interval;
+	double low_ns, high_ns;      /* 95 % of the probes lie between */
+	double slope;                /* on the mean of both readings */
+	double anderson, anderson_p; /* standardised statistic, and its p */
+	uint32_t runs_apart;         /* whose quantiles differ by more than chance (Kolmogorov and Smirnov, 95 %) */
+	uint32_t runs_rejected;      /* by Anderson and Darling, 5 % */
+
+	/* Quantile by quantile, of the first run that has it: how far the second lies above the first, and its band. */
+	double *shift_p, *shift_first_ns, *shift_ns, *shift_low_ns, *shift_high_ns; /* NaN: the band is open there */
+	uint32_t shift_count;
+	double distance, band; /* largest difference of shares, and what chance allows; % */
+	const char **findings; /* what either clock does to its readings */
+	uint32_t finding_count;
+};
+
 struct run_result {
 	uint32_t run;
 	int64_t started_utc_ns;
@@ -256,6 +286,9 @@ struct cell_result {
 	/* The same probe by probe: median of excess_ns, the null's taken off. Where a program has several modes the two
 	 * medians above may fall into different ones; this cannot. */
 	double paired_error_ns;
+
+	struct second_result *second; /* one, or none */
+	uint32_t second_count;
 
 	double offered_pps, intended_pps;                          /* medians over valid runs */
 	int64_t lateness_p50_ns, lateness_p99_ns, lateness_max_ns; /* medians, and the largest */

@@ -128,6 +128,50 @@ static const struct field chain_fields[] = {
 const struct shape shape_chain = { "chain_link", "a link of the chain that a probe goes through",
 				   sizeof(struct chain_result), chain_fields };
 
+static const struct field second_fields[] = {
+	TEXT(second_result, clock, "what stamped: adapter_unsynced, adapter, kernel, software, ..."),
+	TEXT(second_result, source, "where"),
+	NUMBER(second_result, resolution_ns, "ns", "of one stamp, as its source promises it; null: it promises none"),
+	COUNT32(second_result, runs, NULL, "valid runs that have it"),
+	COUNT(second_result, pairs, "probes", "with both copies by it"),
+	COUNT(second_result, compared, "probes", "of them in the first clock's figures as well"),
+	COUNT(second_result, path_missing, "probes", "of which only the bypass copy came"),
+	COUNT(second_result, bypass_missing, "probes", "of which only the path copy came"),
+	COUNT(second_result, neither, "probes", "of which no copy came"),
+	COUNT(second_result, duplicates, "frames", "further copies"),
+	COUNT(second_result, unreadable, "frames", "without an id of their own"),
+	COUNT(second_result, foreign, "frames", "of no probe of the run"),
+	NUMBER(second_result, gross_ns, "ns", "path less bypass by it: median over restarts"),
+	NUMBER(second_result, tare_ns, "ns", "gross less net"),
+	NUMBER(second_result, net_ns, "ns", "by it: gross less the tare of the block, median over restarts"),
+	NUMBER(second_result, first_net_ns, "ns", "by the first clock, over the same probes"),
+	OBJECT(second_result, net_interval, shape_span, "of net_ns: 95 % over restarts"),
+	NUMBER(second_result, bias_ns, "ns", "mean of second less first, probe by probe, the tare's own taken off"),
+	NUMBER(second_result, median_ns, "ns", "median of the same"),
+	NUMBER(second_result, sd_ns, "ns", "standard deviation of the same"),
+	OBJECT(second_result, bias_interval, shape_span, "of bias_ns: 95 % over restarts"),
+	NUMBER(second_result, low_ns, "ns", "2.5 % of the probes lie below"),
+	NUMBER(second_result, high_ns, "ns", "2.5 % of the probes lie above"),
+	EXACT(second_result, slope, NULL, "of the difference on the mean of both"),
+	EXACT(second_result, anderson, NULL, "Anderson and Darling's statistic, standardised"),
+	EXACT(second_result, anderson_p, NULL, "its p value"),
+	COUNT32(second_result, runs_apart, NULL, "runs whose quantiles differ by more than chance, 95 %"),
+	COUNT32(second_result, runs_rejected, NULL, "runs that Anderson and Darling reject at 5 %"),
+	MANY(second_result, shift_p, shift_count, FIELD_NUMBERS, NULL, "%", "of the first run that has it: where"),
+	MANY(second_result, shift_first_ns, shift_count, FIELD_NUMBERS, NULL, "ns", "the first clock's quantile"),
+	MANY(second_result, shift_ns, shift_count, FIELD_NUMBERS, NULL, "ns", "the second's less that"),
+	MANY(second_result, shift_low_ns, shift_count, FIELD_NUMBERS, NULL, "ns",
+	     "lower end of the simultaneous 95 % band; null: open"),
+	MANY(second_result, shift_high_ns, shift_count, FIELD_NUMBERS, NULL, "ns", "upper end; null: open"),
+	NUMBER(second_result, distance, "%", "largest difference of shares"),
+	NUMBER(second_result, band, "%", "what chance allows of it"),
+	MANY(second_result, findings, finding_count, FIELD_TEXTS, NULL, NULL, "what either clock does to its readings"),
+	END,
+};
+
+const struct shape shape_second = { "second_clock", "the same probes by a clock that had no part in the measurement",
+				    sizeof(struct second_result), second_fields };
+
 static const struct field range_fields[] = {
 	EXACT(span, low, "its own", "lower end; null: there is no such interval"),
 	EXACT(span, high, "its own", "upper end"),
@@ -368,6 +412,7 @@ static const struct field cell_fields[] = {
 	NUMBER(cell_result, truth_net_ns, "ns", "what the target emitted, null taken off; null: not known"),
 	NUMBER(cell_result, error_ns, "ns", "net_ns - truth_net_ns"),
 	NUMBER(cell_result, paired_error_ns, "ns", "the same probe by probe: excess_ns, the null's taken off"),
+	MANY(cell_result, second, second_count, FIELD_LIST, &shape_second, NULL, "one, or none"),
 	NUMBER(cell_result, offered_pps, "pps", "median over valid runs"),
 	NUMBER(cell_result, intended_pps, "pps", "median over valid runs"),
 	INTEGER(cell_result, lateness_p50_ns, "ns", "median over valid runs"),
@@ -463,9 +508,9 @@ static const struct field result_fields[] = {
 
 const struct shape shape_result = { "result", "a campaign's result", sizeof(struct result), result_fields };
 
-const struct shape *const shapes[] = { &shape_result, &shape_cell,   &shape_restart,   &shape_run,
-				       &shape_block,  &shape_ledger, &shape_quantiles, &shape_span,
-				       &shape_budget, &shape_mode,   &shape_chain,     &shape_quantity,
-				       &shape_range,  &shape_ratio,  &shape_family,    &shape_sweep,
-				       &shape_series, &shape_point,  &shape_problem,   &shape_fact,
-				       &shape_event,  NULL };
+const struct shape *const shapes[] = {
+	&shape_result,    &shape_cell,    &shape_restart, &shape_run,    &shape_block,  &shape_ledger,
+	&shape_quantiles, &shape_span,    &shape_budget,  &shape_mode,   &shape_second, &shape_chain,
+	&shape_quantity,  &shape_range,   &shape_ratio,   &shape_family, &shape_sweep,  &shape_series,
+	&shape_point,     &shape_problem, &shape_fact,    &shape_event,  NULL
+};

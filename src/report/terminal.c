@@ -248,6 +248,8 @@ int report_print_summary(const struct result *r, FILE *out, const struct termina
 	     : is(r, "differential") ? net_table(r, out, style, err)
 				     : 0;
 	if (rc == 0)
+		rc = terminal_second(r, out, style, err);
+	if (rc == 0)
 		rc = terminal_quantities(r, out, style, err);
 	if (rc == 0 && is(r, "telemetry"))
 		rc = terminal_hops(r, out, style, err);

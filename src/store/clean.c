@@ -100,8 +100,8 @@ int store_clean(const char *dir, void (*say)(void *context, const char *what), v
 
 void store_remove(const char *dir)
 {
-	static const char *const names[] = { "tare.db",         "tare.db-wal", "tare.db-shm",
-					     "tare.db-journal", "tare.db.new", "lock" };
+	static const char *const names[] = { "tare.db",     "tare.db-wal",         "tare.db-shm", "tare.db-journal",
+					     "tare.db.new", "tare.db.new-journal", "lock" };
 	char path[4096];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -6,7 +6,7 @@
 
 #define FIELD(column, type, member)                                                                                    \
 	{                                                                                                              \
-		column, type, offsetof(struct second_clock, member), sizeof(((struct second_clock *)0)->member)        \
+		column, type, offsetof(struct second_record, member), sizeof(((struct second_record *)0)->member)      \
 	}
 
 static const struct run_column second_columns[] = {
@@ -36,7 +36,7 @@ const char *schema_second_sql(struct arena *arena)
 		   : NULL;
 }
 
-static int write_rows(struct store *s, const struct second_clock *clock, const struct second_pair *rows,
+static int write_rows(struct store *s, const struct second_record *clock, const struct second_pair *rows,
 		      struct err *err)
 {
 	int r = store_prepare(s, "INSERT INTO second (run, seq, difference_ns, at_ns) VALUES (?, ?, ?, ?)",
@@ -57,7 +57,8 @@ static int write_rows(struct store *s, const struct second_clock *clock, const s
 	return r;
 }
 
-int store_put_second(struct store *s, const struct second_clock *clock, const struct second_pair *rows, struct err *err)
+int store_put_second(struct store *s, const struct second_record *clock, const struct second_pair *rows,
+		     struct err *err)
 {
 	int r;
 
@@ -77,11 +78,11 @@ int store_put_second(struct store *s, const struct second_clock *clock, const st
 	return r;
 }
 
-int store_read_second_clock(struct store *s, const struct stored_run *run, struct second_clock *ret, struct err *err)
+int store_read_second_clock(struct store *s, const struct stored_run *run, struct second_record *ret, struct err *err)
 {
 	int r, step, column = 1;
 
-	*ret = (struct second_clock){ 0 };
+	*ret = (struct second_record){ 0 };
 	if (s->schema < 3)
 		return 0;
 	r = store_prepare(
@@ -112,7 +113,7 @@ static bool row_good(const struct second_pair *row, const struct second_pair *be
 	       row->seq < run->pair_count && (!before || row->seq > before->seq);
 }
 
-int64_t store_read_second(struct store *s, const struct stored_run *run, const struct second_clock *clock,
+int64_t store_read_second(struct store *s, const struct stored_run *run, const struct second_record *clock,
 			  struct second_pair *ret_rows, uint32_t capacity, struct err *err)
 {
 	uint32_t count = 0;

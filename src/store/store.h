@@ -91,7 +91,7 @@ int store_put_transit_run(struct store *store, const struct run_record *run,
 			  struct err *err);
 
 /* The second clock's view of the run put last: once a run. Rows in order of seq, clock->pairs of them. */
-int store_put_second(struct store *store, const struct second_clock *clock, const struct second_pair *rows,
+int store_put_second(struct store *store, const struct second_record *clock, const struct second_pair *rows,
 		     struct err *err);
 
 /*
@@ -216,10 +216,10 @@ int store_read_conditions(struct store *store, const struct stored_run *run, str
 			  struct err *err);
 
 /* 1: the run has a second clock; 0: none (or a store of a schema before 3). */
-int store_read_second_clock(struct store *store, const struct stored_run *run, struct second_clock *ret,
+int store_read_second_clock(struct store *store, const struct stored_run *run, struct second_record *ret,
 			    struct err *err);
 /* Its rows in order of seq, clock->pairs of them, which must fit `capacity`. Returns how many, or -errno. */
-int64_t store_read_second(struct store *store, const struct stored_run *run, const struct second_clock *clock,
+int64_t store_read_second(struct store *store, const struct stored_run *run, const struct second_record *clock,
 			  struct second_pair *ret_rows, uint32_t capacity, struct err *err);
 
 /* The values of a run in the order in which they were put; none in a store of a schema before 3. */

@@ -40,7 +40,7 @@ enum { PROBES = 5 };
 static void put(void)
 {
 	const struct second_pair rows[] = { { 0, 405, 0 }, { 2, -134, 4000000 }, { 4, 12, SECOND_NONE } };
-	struct second_clock clock = { .clock = "adapter_unsynced", .source = "eth2", .frames = 8, .pairs = 3 };
+	struct second_record clock = { .clock = "adapter_unsynced", .source = "eth2", .frames = 8, .pairs = 3 };
 	struct run_record record = { .ledger = { .sent = PROBES } };
 	struct pair pairs[PROBES] = { 0 };
 	struct store *store;
@@ -61,7 +61,7 @@ static void put(void)
 }
 
 /* 1 and its rows, 0, or an error. */
-static int read_back(uint32_t run, struct second_clock *clock, struct second_pair *rows, struct err *err)
+static int read_back(uint32_t run, struct second_record *clock, struct second_pair *rows, struct err *err)
 {
 	struct stored_restart *restarts;
 	struct arena arena;
@@ -83,7 +83,7 @@ static int read_back(uint32_t run, struct second_clock *clock, struct second_pai
 static void comes_back(void **state)
 {
 	struct second_pair rows[PROBES];
-	struct second_clock clock;
+	struct second_record clock;
 	struct err err;
 
 	(void)state;
@@ -121,7 +121,7 @@ static void damage_is_told(void **state)
 		  "cannot be" },
 	};
 	struct second_pair rows[PROBES];
-	struct second_clock clock;
+	struct second_record clock;
 	struct err err;
 
 	(void)state;
