@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "target/bmv2.h"
+#include "target/bmv2_line.h"
 #include "target/v1model_program.h"
 
 /* What can be said about a program without starting anything. */
@@ -111,12 +113,54 @@ static void what_does_not_fit_is_named(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* --- a line of several --- */
+
+static void arguments_have_a_part_for_each_switch(void **state)
+{
+	struct err err = { 0 };
+	struct arena arena;
+	char *own;
+
+	(void)state;
+	arena_init(&arena, 0);
+	assert_int_equal(bmv2_args_of("--a 1|--b|", 1, 3, &arena, &own, &err), 0);
+	assert_string_equal(own, "--a 1");
+	assert_int_equal(bmv2_args_of("--a 1|--b|", 2, 3, &arena, &own, &err), 0);
+	assert_string_equal(own, "--b");
+	assert_int_equal(bmv2_args_of("--a 1|--b|", 3, 3, &arena, &own, &err), 0);
+	assert_string_equal(own, "");
+	/* without a part, all have the same */
+	assert_int_equal(bmv2_args_of("--a 1", 3, 3, &arena, &own, &err), 0);
+	assert_string_equal(own, "--a 1");
+	assert_int_equal(bmv2_args_of("--a|--b", 1, 3, &arena, &own, &err), -EINVAL);
+	assert_string_equal(err.message, "args: 2 parts between '|' for 3 switches; expected one for each, or no '|'");
+	arena_release(&arena);
+}
+
+static void entries_know_their_switch(void **state)
+{
+	static const char text[] = "# all\n@first a $switch\n@last b\nc $switch $switch\n";
+	struct arena arena;
+
+	(void)state;
+	arena_init(&arena, 0);
+	/* lines keep their numbers, so that messages are right */
+	assert_string_equal(bmv2_entries_of(text, 1, 3, &arena), "# all\na 1\n\nc 1 1\n");
+	assert_string_equal(bmv2_entries_of(text, 2, 3, &arena), "# all\n\n\nc 2 2\n");
+	assert_string_equal(bmv2_entries_of(text, 3, 3, &arena), "# all\n\nb\nc 3 3\n");
+	assert_string_equal(bmv2_entries_of(text, 1, 1, &arena), "# all\na 1\nb\nc 1 1\n");
+	assert_string_equal(bmv2_entries_of("@last x", 1, 2, &arena), "");
+	arena_release(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program_takes_its_own_entries),
 		cmocka_unit_test(cpus_are_checked),
 		cmocka_unit_test(what_does_not_fit_is_named),
+		cmocka_unit_test(arguments_have_a_part_for_each_switch),
+		cmocka_unit_test(entries_know_their_switch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

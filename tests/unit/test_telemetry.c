@@ -12,6 +12,8 @@
 
 #include "base/rng.h"
 #include "probe/telemetry_figures.h"
+#include "probe/telemetry_settings.h"
+#include "probe/transit_settings.h"
 
 enum { PROBES = 300, HOPS = 3, PERIOD_NS = 5000000 };
 
@@ -269,6 +271,30 @@ static void a_told_clock_gives_back_its_time(void **state)
 	assert_true(told_clock_parse("hello", &c, &err) < 0);
 }
 
+static void keep_message(void *context, const char *setting, const char *message)
+{
+	snprintf(context, 256, "%s: %s", setting, message);
+}
+
+static void more_probes_than_the_taps_hold_are_refused(void **state)
+{
+	struct settings settings;
+	char said[256] = "";
+	struct err err = { 0 };
+	struct arena arena;
+
+	(void)state;
+	arena_init(&arena, 0);
+	assert_int_equal(settings_init(&settings, transit_settings, &arena), 0);
+	telemetry_settings_check(&settings, keep_message, said);
+	assert_string_equal(said, "");
+	assert_int_equal(settings_set(&settings, "count", "20k", &err), 0);
+	telemetry_settings_check(&settings, keep_message, said);
+	assert_string_equal(said,
+			    "count: 20000 probes in a run; at most 16128 are kept at every switch; expected more runs");
+	arena_release(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +304,7 @@ int main(void)
 		cmocka_unit_test(zero_stamps_and_bad_stacks_are_counted),
 		cmocka_unit_test(reports_are_taken_as_stacks_are),
 		cmocka_unit_test(a_told_clock_gives_back_its_time),
+		cmocka_unit_test(more_probes_than_the_taps_hold_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
