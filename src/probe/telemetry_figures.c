@@ -242,7 +242,7 @@ static double worst(const struct list *l, const char *prefix)
 /* What a line comes to as a whole, before what its hops come to. */
 static void sum_up(struct list *l)
 {
-	struct telemetry_value head[4];
+	struct telemetry_value head[4] = { 0 };
 	struct list sum = { .items = head };
 	double least = NAN;
 

@@ -247,12 +247,14 @@ static void cell_samples(struct problems *p, const struct cell_work *w)
 {
 	const struct cell_result *c = w->cell;
 	const struct ledger *l = &c->ledger;
-	uint64_t without = l->sent - l->fate[FATE_MATCHED] - cell_unranked(p, w);
+	bool latency = result_has_probes(p->result);
+	uint64_t without = l->sent - l->fate[FATE_MATCHED] - (latency ? cell_unranked(p, w) : 0);
 
 	if (percent(without, l->sent) >= 1)
-		say(p, "warning", c->title,
-		    "%.1f %% of the probes (%" PRIu64 ") have no latency; they rank as infinite in every quantile",
-		    percent(without, l->sent), without);
+		say(p, "warning", c->title, "%.1f %% of the probes (%" PRIu64 ") %s", percent(without, l->sent),
+		    without,
+		    latency ? "have no latency; they rank as infinite in every quantile"
+			    : "did not come back whole and in time; they are in no figure");
 	if (c->intended_pps > 0 && fabs(c->offered_pps / c->intended_pps - 1) > 0.01)
 		say(p, "warning", c->title, "offered load was %.4g packets/s, %.4g intended", c->offered_pps,
 		    c->intended_pps);

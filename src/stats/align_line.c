@@ -208,7 +208,7 @@ int align_line_find(const struct align_point *points, uint32_t switches, uint32_
 	TARE_ASSERT(switches >= 1 && switches <= ALIGN_LINE_MOST);
 	a.low_ns = malloc(room * sizeof(double));
 	a.high_ns = malloc(room * sizeof(double));
-	w.points = malloc(room * sizeof(*w.points));
+	w.points = calloc(room, sizeof(*w.points));
 	w.segment_of = calloc(room, sizeof(*w.segment_of));
 	w.order = calloc(room, sizeof(*w.order));
 	if (!a.low_ns || !a.high_ns || !w.points || !w.segment_of || !w.order)

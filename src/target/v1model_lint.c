@@ -34,6 +34,9 @@ struct lint {
 	bool full, no_memory;
 };
 
+/* Through a list, or nothing where there is none. */
+#define EACH(list, i, item) for (size_t i = 0; i < json_array_size(list) && ((item) = json_array_get(list, i)); i++)
+
 /* --- reading the JSON, whatever it holds --- */
 
 static const char *text_of(const json_t *o, const char *key)
@@ -121,9 +124,7 @@ static bool of_queue(const json_t *pair)
 static unsigned looked_at(const struct lint *l, const json_t *v, int depth, bool *ret_queue)
 {
 	unsigned stamps = NEITHER;
-	const char *key;
 	json_t *member;
-	size_t i;
 
 	if (depth > DEPTH_MOST)
 		return NEITHER;
@@ -134,9 +135,12 @@ static unsigned looked_at(const struct lint *l, const json_t *v, int depth, bool
 			*ret_queue = *ret_queue || of_queue(pair);
 			return stamps_of_field(l, pair);
 		}
-		json_object_foreach((json_t *)v, key, member) stamps |= looked_at(l, member, depth + 1, ret_queue);
+		for (void *at = json_object_iter((json_t *)v); at; at = json_object_iter_next((json_t *)v, at))
+			stamps |= looked_at(l, json_object_iter_value(at), depth + 1, ret_queue);
 	} else if (json_is_array(v)) {
-		json_array_foreach((json_t *)v, i, member) stamps |= looked_at(l, member, depth + 1, ret_queue);
+		EACH (v, i, member) {
+			stamps |= looked_at(l, member, depth + 1, ret_queue);
+		}
 	}
 	return stamps;
 }
@@ -170,16 +174,16 @@ static int bits_of(const struct lint *l, const char *header, const char *field)
 {
 	const char *type = "";
 	json_t *h, *t, *f;
-	size_t i, k;
 
-	json_array_foreach(list_of(l->root, "headers"), i, h) if (strcmp(text_of(h, "name"), header) == 0) type =
-		text_of(h, "header_type");
-	json_array_foreach(list_of(l->root, "header_types"), i, t)
-	{
+	EACH (list_of(l->root, "headers"), i, h)
+		if (strcmp(text_of(h, "name"), header) == 0)
+			type = text_of(h, "header_type");
+	EACH (list_of(l->root, "header_types"), i, t) {
 		if (strcmp(text_of(t, "name"), type) != 0)
 			continue;
-		json_array_foreach(list_of(t, "fields"), k, f) if (strcmp(name_at(f, 0), field) == 0) return (
-			int)json_integer_value(json_array_get(f, 1));
+		EACH (list_of(t, "fields"), k, f)
+			if (strcmp(name_at(f, 0), field) == 0)
+				return (int)json_integer_value(json_array_get(f, 1));
 	}
 	return 0;
 }
@@ -209,20 +213,18 @@ static bool hold(struct lint *l, const json_t *destination, unsigned stamps)
 static void follow(struct lint *l)
 {
 	json_t *action, *p;
-	size_t i, k;
 	bool moved = true;
 
 	for (int round = 0; moved && round < ROUNDS_MOST; round++) {
 		moved = false;
-		json_array_foreach(list_of(l->root, "actions"), i, action)
-			json_array_foreach(list_of(action, "primitives"), k, p)
-		{
-			const json_t *parameters = json_object_get(p, "parameters");
+		EACH (list_of(l->root, "actions"), i, action)
+			EACH (list_of(action, "primitives"), k, p) {
+				const json_t *parameters = json_object_get(p, "parameters");
 
-			if (strcmp(text_of(p, "op"), "assign") == 0)
-				moved |= hold(l, json_array_get(parameters, 0),
-					      is_stamp(l, json_array_get(parameters, 1), 0));
-		}
+				if (strcmp(text_of(p, "op"), "assign") == 0)
+					moved |= hold(l, json_array_get(parameters, 0),
+						      is_stamp(l, json_array_get(parameters, 1), 0));
+			}
 	}
 }
 
@@ -292,20 +294,21 @@ static void check_primitive(struct lint *l, const json_t *p, bool at_ingress)
 static bool runs(const json_t *pipeline, json_int_t action)
 {
 	json_t *table, *id;
-	size_t i, k;
 
-	json_array_foreach(list_of(pipeline, "tables"), i, table) json_array_foreach(
-		list_of(table, "action_ids"), k, id) if (json_integer_value(id) == action) return true;
+	EACH (list_of(pipeline, "tables"), i, table)
+		EACH (list_of(table, "action_ids"), k, id)
+			if (json_integer_value(id) == action)
+				return true;
 	return false;
 }
 
 static const json_t *pipeline_of(const struct lint *l, const char *name)
 {
 	json_t *pipeline;
-	size_t i;
 
-	json_array_foreach(list_of(l->root, "pipelines"), i,
-			   pipeline) if (strcmp(text_of(pipeline, "name"), name) == 0) return pipeline;
+	EACH (list_of(l->root, "pipelines"), i, pipeline)
+		if (strcmp(text_of(pipeline, "name"), name) == 0)
+			return pipeline;
 	return NULL;
 }
 
@@ -313,10 +316,8 @@ static const json_t *pipeline_of(const struct lint *l, const char *name)
 static void check_rest(struct lint *l, const json_t *pipeline, bool at_ingress)
 {
 	json_t *part;
-	size_t i;
 
-	json_array_foreach(list_of(pipeline, "conditionals"), i, part)
-	{
+	EACH (list_of(pipeline, "conditionals"), i, part) {
 		bool queue = false;
 		unsigned seen = looked_at(l, json_object_get(part, "expression"), 0, &queue);
 
@@ -330,24 +331,23 @@ static void check_rest(struct lint *l, const json_t *pipeline, bool at_ingress)
 static void check_parsers(struct lint *l)
 {
 	json_t *parser, *state, *op;
-	size_t i, k, n;
 
-	json_array_foreach(list_of(l->root, "parsers"), i, parser)
-		json_array_foreach(list_of(parser, "parse_states"), k, state)
-			json_array_foreach(list_of(state, "parser_ops"), n, op)
-	{
-		const json_t *parameters = json_object_get(op, "parameters");
-		bool queue = false;
-		unsigned seen;
+	EACH (list_of(l->root, "parsers"), i, parser)
+		EACH (list_of(parser, "parse_states"), k, state)
+			EACH (list_of(state, "parser_ops"), n, op) {
+				const json_t *parameters = json_object_get(op, "parameters");
+				bool queue = false;
+				unsigned seen;
 
-		if (strcmp(text_of(op, "op"), "set") != 0)
-			continue;
-		seen = looked_at(l, json_array_get(parameters, 1), 0, &queue);
-		l->read |= seen;
-		hold(l, json_array_get(parameters, 0), is_stamp(l, json_array_get(parameters, 1), 0));
-		if (seen & EGRESS)
-			find(l, LINT_EARLY, state, "the parser reads the egress stamp, which is not taken yet");
-	}
+				if (strcmp(text_of(op, "op"), "set") != 0)
+					continue;
+				seen = looked_at(l, json_array_get(parameters, 1), 0, &queue);
+				l->read |= seen;
+				hold(l, json_array_get(parameters, 0), is_stamp(l, json_array_get(parameters, 1), 0));
+				if (seen & EGRESS)
+					find(l, LINT_EARLY, state,
+					     "the parser reads the egress stamp, which is not taken yet");
+			}
 }
 
 /* The switch fills in what the aliases of intrinsic metadata lead to, and no other field. */
@@ -362,11 +362,11 @@ static void check_intrinsic(struct lint *l)
 		bool there = false;
 		json_t *alias;
 		char name[80];
-		size_t i;
 
 		snprintf(name, sizeof(name), "intrinsic_metadata.%s", wanted[w].field);
-		json_array_foreach(list_of(l->root, "field_aliases"), i, alias) there =
-			there || strcmp(name_at(alias, 0), name) == 0;
+		EACH (list_of(l->root, "field_aliases"), i, alias) {
+			there = there || strcmp(name_at(alias, 0), name) == 0;
+		}
 		if (!there)
 			find(l, LINT_MISSING, NULL,
 			     "the program has no %s: the switch fills in nothing, and what stands there is zero", name);
@@ -380,18 +380,17 @@ static void check(struct lint *l)
 {
 	const json_t *ingress = pipeline_of(l, "ingress"), *egress = pipeline_of(l, "egress");
 	json_t *action, *p;
-	size_t i, k;
 
 	check_parsers(l);
 	follow(l);
-	json_array_foreach(list_of(l->root, "actions"), i, action)
-	{
+	EACH (list_of(l->root, "actions"), i, action) {
 		json_int_t id = json_integer_value(json_object_get(action, "id"));
 		bool at_ingress = runs(ingress, id);
 
 		if (!at_ingress && !runs(egress, id))
 			continue; /* nobody calls it */
-		json_array_foreach(list_of(action, "primitives"), k, p) check_primitive(l, p, at_ingress);
+		EACH (list_of(action, "primitives"), k, p)
+			check_primitive(l, p, at_ingress);
 	}
 	check_rest(l, ingress, true);
 	check_rest(l, egress, false);
