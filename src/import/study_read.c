@@ -120,6 +120,9 @@ static int group_of(struct record *r, enum measure measure, const char *const *v
 	struct study *s = r->study;
 	struct study_group *g = s->last;
 
+	for (int i = 0; study_measures[measure].axes[i]; i++)
+		TARE_ASSERT(values[i]);
+
 	if (g && is_of(g, measure, r, values)) {
 		*ret = g;
 		return 0;
@@ -203,7 +206,8 @@ static int take_transit(struct record *r)
 	if (rc == 0 && fabs(r->value - (double)(t.p4_out_us - t.p4_in_us)) > 0.5)
 		rc = bad(r, "its value is not egress_ts_us - ingress_ts_us");
 	if (rc == 0)
-		rc = group_of(r, MEASURE_TRANSIT, (const char *const[]){ program, w.size, w.carrier }, &g);
+		rc = group_of(r, MEASURE_TRANSIT, (const char *const[STUDY_AXES_MOST]){ program, w.size, w.carrier },
+			      &g);
 	if (rc < 0 || !g)
 		return rc;
 	t.sequence = (uint32_t)sequence;
@@ -214,7 +218,7 @@ static int take_transit(struct record *r)
 
 static int take_control(struct record *r)
 {
-	struct words w;
+	struct words w = { 0 };
 	struct study_group *g = NULL;
 	const char *operation = NULL, *mode = NULL;
 	int64_t n = 0, entries = 0;
@@ -230,7 +234,8 @@ static int take_control(struct record *r)
 		return rc;
 	snprintf(w.switches, sizeof(w.switches), "%" PRId64, n);
 	snprintf(w.entries, sizeof(w.entries), "%" PRId64, entries);
-	rc = group_of(r, MEASURE_CONTROL, (const char *const[]){ w.switches, w.entries, operation, mode }, &g);
+	rc = group_of(r, MEASURE_CONTROL,
+		      (const char *const[STUDY_AXES_MOST]){ w.switches, w.entries, operation, mode }, &g);
 	if (rc < 0 || !g)
 		return rc;
 	g->records++;
@@ -254,8 +259,8 @@ static int take_telemetry(struct record *r)
 	if (rc == 0 && drifts && !json_is_array(drifts))
 		rc = lacks(r, "extras", "drift_us", "a list");
 	if (rc == 0)
-		rc = group_of(r, MEASURE_TELEMETRY, (const char *const[]){ program, w.switches, w.carrier, w.size },
-			      &g);
+		rc = group_of(r, MEASURE_TELEMETRY,
+			      (const char *const[STUDY_AXES_MOST]){ program, w.switches, w.carrier, w.size }, &g);
 	if (rc < 0 || !g)
 		return rc;
 	g->records++;
@@ -268,7 +273,7 @@ static int take_telemetry(struct record *r)
 
 static int take_resources(struct record *r, int quantity, int maximum, double scale)
 {
-	struct words w;
+	struct words w = { 0 };
 	struct study_group *g = NULL;
 	const char *program = json_string_value(json_object_get(r->config, "p4_program")), *workload = NULL;
 	int64_t mbps = 0;
@@ -282,8 +287,8 @@ static int take_resources(struct record *r, int quantity, int maximum, double sc
 	if (rc == 0)
 		rc = take_axes(r, &w, "background_load_mbps", true, &mbps);
 	if (rc == 0)
-		rc = group_of(r, MEASURE_RESOURCES, (const char *const[]){ program, w.switches, w.carrier, workload },
-			      &g);
+		rc = group_of(r, MEASURE_RESOURCES,
+			      (const char *const[STUDY_AXES_MOST]){ program, w.switches, w.carrier, workload }, &g);
 	if (rc < 0 || !g)
 		return rc;
 	g->records++;
@@ -323,7 +328,8 @@ static int take_calibrate(struct record *r)
 	if (rc == 0)
 		rc = take_axes(r, &w, "rate_mbps", false, &mbps);
 	if (rc == 0)
-		rc = group_of(r, MEASURE_CALIBRATE, (const char *const[]){ program, w.size, w.carrier }, &g);
+		rc = group_of(r, MEASURE_CALIBRATE, (const char *const[STUDY_AXES_MOST]){ program, w.size, w.carrier },
+			      &g);
 	if (rc < 0 || !g)
 		return rc;
 	g->records++;
