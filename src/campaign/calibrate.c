@@ -173,6 +173,11 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 	return r < 0 ? r : store_put_search(store, &m->found, m->trials, m->count, err);
 }
 
+static void watched(struct measuring *m, struct watched *ret)
+{
+	line_watched(&m->bed, ret);
+}
+
 static const char *facts(struct measuring *m)
 {
 	return line_facts(&m->bed);
@@ -200,6 +205,7 @@ const struct measure_ops measure_calibrate = {
 	.open = open_restart,
 	.run = run,
 	.put = put,
+	.watched = watched,
 	.facts = facts,
 	.close = close_restart,
 	.end = end,

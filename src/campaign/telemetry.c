@@ -136,6 +136,11 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 	return r == 0 ? store_put_hops(store, t->hops, (size_t)t->switches * t->count, err) : r;
 }
 
+static void watched(struct measuring *m, struct watched *ret)
+{
+	line_watched(&m->bed, ret);
+}
+
 static const char *facts(struct measuring *m)
 {
 	return line_facts(&m->bed);
@@ -166,6 +171,7 @@ const struct measure_ops measure_telemetry = {
 	.open = open_restart,
 	.run = run,
 	.put = put,
+	.watched = watched,
 	.facts = facts,
 	.close = close_restart,
 	.end = end,
