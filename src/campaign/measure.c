@@ -4,12 +4,8 @@
 #include <stddef.h>
 
 static const struct measure_ops *const all[] = {
-	&measure_differential,
-	&measure_transit,
-	&measure_telemetry,
-	&measure_control,
-	&measure_resources,
-	&measure_calibrate,
+	&measure_differential, &measure_transit,   &measure_telemetry,
+	&measure_control,      &measure_resources, &measure_calibrate,
 };
 
 const struct measure_ops *measure_find_ops(enum measure measure)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "campaign/attribution.h"
 #include "campaign/line.h"
 #include "probe/transit.h"
 #include "probe/transit_settings.h"
@@ -17,6 +18,8 @@ struct measuring {
 	struct transit *rows; /* config.count */
 	struct run_record record;
 	struct transit_conditions conditions;
+	bool traced;
+	struct attribution attribution;
 };
 
 static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
@@ -53,6 +56,7 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 					     .interrupted = m->bed.interrupted,
 					     .cpu = m->bed.places.send };
 	transit_config_from(&m->config, &m->bed.cell.probes);
+	m->traced = settings_number(&m->bed.cell.probes, "tracer") != 0;
 	m->rows = malloc(m->config.count * sizeof(*m->rows));
 	if (!m->rows)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", m->config.count);
@@ -60,12 +64,27 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	return r < 0 ? r : line_wait(&m->bed, m->bed.plan->warmup_ns, err);
 }
 
+/* What went wrong with the run says more than what then went wrong with the tracer. */
+static int traced_run(struct measuring *m, struct err *err)
+{
+	struct err ignored;
+	int r = attribution_begin(&m->attribution, m->bed.line.line, m->bed.places.carrier, err), end;
+
+	if (r < 0)
+		return r;
+	r = transit_run(&m->config, m->rows, &m->record, &m->conditions, err);
+	end = attribution_end(&m->attribution, r == 0 ? m->rows : NULL, (uint32_t)m->record.ledger.sent,
+			      m->record.started_utc_ns, m->config.drift_ppm, r == 0 ? err : &ignored);
+	return r < 0 ? r : end;
+}
+
 static int run(struct measuring *m, uint32_t number, const char **ret_invalid, struct err *err)
 {
 	int r;
 
 	m->config.run = number;
-	r = line_outcome(&m->bed, transit_run(&m->config, m->rows, &m->record, &m->conditions, err), err);
+	r = m->traced ? traced_run(m, err) : transit_run(&m->config, m->rows, &m->record, &m->conditions, err);
+	r = line_outcome(&m->bed, r, err);
 	if (r == 0)
 		*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;
 	return r;
@@ -73,7 +92,9 @@ static int run(struct measuring *m, uint32_t number, const char **ret_invalid, s
 
 static int put(struct measuring *m, struct store *store, struct err *err)
 {
-	return store_put_transit_run(store, &m->record, &m->conditions, m->rows, (uint32_t)m->record.ledger.sent, err);
+	int r = store_put_transit_run(store, &m->record, &m->conditions, m->rows, (uint32_t)m->record.ledger.sent, err);
+
+	return r == 0 && m->traced ? attribution_put(&m->attribution, store, err) : r;
 }
 
 static void watched(struct measuring *m, struct watched *ret)
@@ -90,6 +111,7 @@ static void close_restart(struct measuring *m)
 {
 	carrier_stop(m->carrier);
 	m->carrier = NULL;
+	attribution_release(&m->attribution);
 	line_close(&m->bed);
 	free(m->rows);
 	m->rows = NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/transit_settings.h"
 
+static const char *const transit_tracer_choices[] = { "off", "on", NULL };
+
 const struct setting transit_settings[] = {
 	{ .name = "count",
 	  .type = SETTING_QUANTITY,
@@ -55,6 +57,11 @@ const struct setting transit_settings[] = {
 	  .fallback = "0",
 	  .most = 1000,
 	  .help = "most that the switch's clock drifts against the host's; 0: they are one clock" },
+	{ .name = "tracer",
+	  .type = SETTING_CHOICE,
+	  .choices = transit_tracer_choices,
+	  .fallback = "off",
+	  .help = "on: follow the switch's threads through the scheduler, and divide each probe's time by cause" },
 	{ .name = NULL },
 };
 

@@ -154,6 +154,9 @@ int quantities_list(struct result *result);
 
 /* Cells compared with each other, and quantities along axes, as the measure's view says. 0 or -ENOMEM. */
 int ratios_build(struct result *result, const struct cell_work *works, const struct measure_view *view);
+/* What makes cold cells slower than warm ones, where that was traced. 0 or -ENOMEM. */
+int causes_build(struct result *result);
+
 int sweeps_build(struct result *result, const struct measure_view *view);
 
 /*

@@ -31,6 +31,9 @@ const char *chart_label(const char *text, unsigned most, char buf[128]);
 const char *chart_class(const struct result *result, uint32_t cell);
 
 /* Sections of html_detail.c. */
+/* What makes cold cells slower than warm ones, where it was traced; else nothing. */
+void html_causes(const struct result *result, FILE *out);
+
 void html_cells(const struct result *result, FILE *out);
 void html_restarts(const struct result *result, FILE *out);
 void html_blocks(const struct result *result, FILE *out);

@@ -136,6 +136,7 @@ void html_transit(const struct result *r, FILE *out)
 		    "cross is a "
 		    "restart in no figure.");
 	chain(r, out);
+	html_causes(r, out);
 	html_comparisons(r, out);
 	html_sweeps(r, out);
 	restarts(r, out);

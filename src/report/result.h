@@ -163,6 +163,30 @@ struct second_result {
 	uint32_t finding_count;
 };
 
+/* Where the time from p4_in to p4_out went in a cell whose switch was followed through the scheduler. */
+enum { CAUSE_WAKE_UP, CAUSE_CPU_WAIT, CAUSE_RUNNING, CAUSE_REST, CAUSE_PARTS };
+
+struct cause_side {
+	union {
+		double part_us[CAUSE_PARTS];
+		struct {
+			double wake_up_us, cpu_wait_us, running_us, rest_us;
+		};
+	};
+	double whole_us;
+	bool coarse; /* not followed: from the scheduler's counters, means over all threads and packets */
+};
+
+/* Two cells that differ in the carrier only. */
+struct cause_result {
+	uint32_t cold_cell, warm_cell;
+	struct cause_side cold, warm;
+	double ratio;  /* cold over warm, of the whole */
+	bool coarse;   /* one of the sides is */
+	uint32_t part; /* that grows most */
+	const char *statement;
+};
+
 struct run_result {
 	uint32_t run;
 	int64_t started_utc_ns;
@@ -367,6 +391,8 @@ struct result {
 	uint32_t family_count;
 	struct sweep_result *sweeps;
 	uint32_t sweep_count;
+	struct cause_result *causes; /* by warm cell */
+	uint32_t cause_count;
 	struct name_value *quantities; /* all there are in some cell: name and unit */
 	uint32_t quantity_count;
 	uint32_t headlines;        /* so many of them, from the first on, are what a summary is about */

@@ -248,6 +248,34 @@ static const struct field series_fields[] = {
 const struct shape shape_series = { "sweep_series", "cells that differ in the axis of a sweep only",
 				    sizeof(struct sweep_series), series_fields };
 
+static const struct field side_fields[] = {
+	NUMBER(cause_side, whole_us, "us", "p4_in to p4_out: mean over the probes around the median"),
+	NUMBER(cause_side, wake_up_us, "us", "woken, and its CPU was idle; coarse: in the rest"),
+	NUMBER(cause_side, cpu_wait_us, "us", "woken or taken off, and its CPU was busy"),
+	NUMBER(cause_side, running_us, "us", "a thread of the switch ran"),
+	NUMBER(cause_side, rest_us, "us", "none was on a CPU or on its way to one, or the trace does not say"),
+	BOOL(cause_side, coarse, "not traced: from the scheduler's counters, means over all threads and packets"),
+	END,
+};
+
+const struct shape shape_cause_side = { "cause_side", "where the time from p4_in to p4_out went",
+					sizeof(struct cause_side), side_fields };
+
+static const struct field cause_fields[] = {
+	COUNT32(cause_result, cold_cell, NULL, "index of its cell"),
+	COUNT32(cause_result, warm_cell, NULL, "index of its cell"),
+	OBJECT(cause_result, cold, shape_cause_side, "without a carrier"),
+	OBJECT(cause_result, warm, shape_cause_side, "with one"),
+	NUMBER(cause_result, ratio, NULL, "cold over warm, of the whole"),
+	BOOL(cause_result, coarse, "one of the sides is"),
+	COUNT32(cause_result, part, NULL, "that grows most: 0 wake-up, 1 CPU wait, 2 running, 3 rest"),
+	TEXT(cause_result, statement, "the same as a sentence"),
+	END,
+};
+
+const struct shape shape_cause = { "cause", "what makes a cold cell slower than a warm one",
+				   sizeof(struct cause_result), cause_fields };
+
 static const struct field sweep_fields[] = {
 	TEXT(sweep_result, quantity, "what; p50: the gross median"),
 	TEXT(sweep_result, unit, "of it"),
@@ -496,6 +524,8 @@ static const struct field result_fields[] = {
 	MANY(result, ratios, ratio_count, FIELD_LIST, &shape_ratio, NULL, "family by family"),
 	MANY(result, families, family_count, FIELD_LIST, &shape_family, NULL, "what the ratios say together"),
 	MANY(result, sweeps, sweep_count, FIELD_LIST, &shape_sweep, NULL, "quantities along axes that are numbers"),
+	MANY(result, causes, cause_count, FIELD_LIST, &shape_cause, NULL,
+	     "what makes cold cells slower than warm ones, where it was traced"),
 	MANY(result, quantities, quantity_count, FIELD_LIST, &shape_fact, NULL,
 	     "all there are in some cell: name, and unit as value"),
 	COUNT32(result, headlines, NULL, "so many of them, from the first on, are what a summary is about"),
@@ -509,8 +539,8 @@ static const struct field result_fields[] = {
 const struct shape shape_result = { "result", "a campaign's result", sizeof(struct result), result_fields };
 
 const struct shape *const shapes[] = {
-	&shape_result,    &shape_cell,    &shape_restart, &shape_run,    &shape_block,  &shape_ledger,
-	&shape_quantiles, &shape_span,    &shape_budget,  &shape_mode,   &shape_second, &shape_chain,
-	&shape_quantity,  &shape_range,   &shape_ratio,   &shape_family, &shape_sweep,  &shape_series,
-	&shape_point,     &shape_problem, &shape_fact,    &shape_event,  NULL
+	&shape_result, &shape_cell,   &shape_restart,    &shape_run,    &shape_block, &shape_ledger,   &shape_quantiles,
+	&shape_span,   &shape_budget, &shape_mode,       &shape_second, &shape_chain, &shape_quantity, &shape_range,
+	&shape_ratio,  &shape_family, &shape_sweep,      &shape_series, &shape_point, &shape_problem,  &shape_fact,
+	&shape_event,  &shape_cause,  &shape_cause_side, NULL
 };

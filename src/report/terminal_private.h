@@ -22,6 +22,8 @@ void terminal_exponents(const struct result *r, bool all, FILE *out, const struc
 
 /* Campaigns on several hosts: each cell's figure by host, and how much hosts differ. Prints nothing for others. */
 int terminal_hosts(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
+/* What makes cold cells slower than warm ones, where it was traced; else nothing. */
+void terminal_causes(const struct result *r, FILE *out, const struct terminal_style *style);
 
 /* The second clock: a row a cell that has one. Prints nothing where none has. */
 int terminal_second(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);

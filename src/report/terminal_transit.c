@@ -116,6 +116,7 @@ int terminal_transit(const struct result *r, FILE *out, const struct terminal_st
 		      "sent;\n  align: width of what the switch clock's offset can be\n",
 		      out);
 		rc = chains(r, out, style, err);
+		terminal_causes(r, out, style);
 	}
 	for (uint32_t i = 0; rc == 0 && i < r->family_count; i++)
 		if (strcmp(r->families[i].axis, "regime") == 0)

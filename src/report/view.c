@@ -5,7 +5,7 @@
 
 static const struct measure_view views[MEASURES] = {
 	[MEASURE_TRANSIT] = { .heading = "In-switch latency by cell",
-			      .contrasts = { { .axis = "program" } },
+			      .contrasts = { { .axis = "program" }, { .axis = "tracer", .fixed = "off" } },
 			      .sweeps = { "interval", "carrier", "size" },
 			      .sweep_least = 3 },
 	[MEASURE_DIFFERENTIAL] = { .heading = "Net latency by program", .sweep_least = 2 },

@@ -18,6 +18,7 @@
 #include "campaign/campaign.h"
 #include "campaign/watch.h"
 #include "lab/link.h"
+#include "observe/tracer.h"
 #include "own_host.h"
 
 /* Resources of real switches in a line: from a plan's text to values and rows. */
@@ -123,6 +124,56 @@ static void a_transit_run_is_watched_unless_the_plan_says_no(void **state)
 	sqlite3_close(db);
 }
 
+/* Each matched probe is divided, into parts that make its time; where that is not allowed, the store says why. */
+static void a_traced_run_is_divided(void **state)
+{
+	struct campaign_counts counts;
+	struct err err = { 0 };
+	bool allowed = tracer_try(&err) == 0;
+	sqlite3 *db = measure("name: t\nmeasure: transit\nrestarts: 1\nruns: 1\n"
+			      "target: { kind: bmv2, switch: tare-switch }\nmatrix: { program: [l3_lpm] }\n"
+			      "probes: { count: 60, interval: 5ms, tracer: \"on\" }\n",
+			      &counts);
+
+	(void)state;
+	assert_int_equal(counts.done, 1);
+	if (!allowed) {
+		assert_float_equal(ask(db, "SELECT count(*) FROM event WHERE kind = 'not traced'"), 1, 0);
+		assert_true(isnan(ask(db, "SELECT value FROM value WHERE name = 'part_running'")));
+		assert_float_equal(ask(db, "SELECT count(*) FROM transit_part"), 0, 0);
+		/* the counters that stand for it are there */
+		assert_true(ask(db, "SELECT value FROM value WHERE name = 'switch_cpu_per_packet'") > 0);
+	} else {
+		assert_float_equal(ask(db, "SELECT count(*) FROM transit_part"),
+				   ask(db, "SELECT matched - set_apart FROM run"), 0);
+		assert_true(ask(db, "SELECT count(*) FROM transit_part") > 0);
+		assert_float_equal(ask(db,
+				       "SELECT max(abs(p.wake_up + p.cpu_wait + p.running + p.rest - 1000 * x.inside))"
+				       " FROM transit_part p JOIN transit x ON x.run = p.run AND x.seq = p.seq"),
+				   0, 0);
+		assert_true(ask(db, "SELECT value FROM value WHERE name = 'trace_events'") > 60);
+		assert_true(ask(db, "SELECT (SELECT value FROM value WHERE name = 'trace_align') -"
+				    " (SELECT value FROM value WHERE name = 'trace_narrowed')") >= 0);
+		/* it is the switch that ran: of what there is to divide, most */
+		assert_true(ask(db, "SELECT sum(running) >= sum(rest) FROM transit_part") == 1);
+	}
+	sqlite3_close(db);
+}
+
+static void a_line_of_two_is_not_divided(void **state)
+{
+	struct campaign_counts counts;
+	sqlite3 *db = measure("name: t\nmeasure: transit\nrestarts: 1\nruns: 1\n"
+			      "target: { kind: bmv2, switch: tare-switch, hops: 2 }\nmatrix: { program: [l3_lpm] }\n"
+			      "probes: { count: 5, interval: 5ms, tracer: \"on\" }\n",
+			      &counts);
+
+	(void)state;
+	assert_int_equal(counts.failed, 1);
+	assert_float_equal(ask(db, "SELECT count(*) FROM restart WHERE failure LIKE '%expected hops: 1%'"), 1, 0);
+	sqlite3_close(db);
+}
+
 /* A child that waits stands for the switch. */
 static void an_interface_that_vanishes_has_no_rate(void **state)
 {
@@ -159,6 +210,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(switches_of_a_line_are_watched),
 		cmocka_unit_test(a_transit_run_is_watched_unless_the_plan_says_no),
+		cmocka_unit_test(a_traced_run_is_divided),
+		cmocka_unit_test(a_line_of_two_is_not_divided),
 		cmocka_unit_test(an_interface_that_vanishes_has_no_rate),
 	};
 	char command[96];

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "observe/idle.h"
 #include "observe/sampler_private.h"
 #include "observe/usage.h"
 
@@ -276,6 +277,48 @@ static void a_host_without_pressure_and_proportional_memory(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* Two readings of a host with two CPUs, two idle states and a frequency; and of one that shows nothing. */
+static void idle_states_and_frequency(void **state)
+{
+	char root[] = "/tmp/tare-idle-XXXXXX", command[64], path[128];
+	struct idle_counts from, to;
+	struct idle_use use;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	idle_read(root, &from);
+	idle_between(&from, &from, &use);
+	assert_true(isnan(use.entries_per_s) && isnan(use.frequency_mhz) && isnan(use.frequency_switches_per_s));
+	for (int round = 0; round < 2; round++) {
+		for (int cpu = 0; cpu < 2; cpu++) {
+			for (int s = 0; s < 2; s++) {
+				snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpuidle/state%d/usage", cpu,
+					 s);
+				put(root, path, round ? "110\n" : "100\n");
+				snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpuidle/state%d/time", cpu,
+					 s);
+				put(root, path, round && s ? "1500000\n" : "1000000\n");
+			}
+			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
+			put(root, path, round ? "3000000\n" : "2000000\n");
+			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/stats/total_trans", cpu);
+			put(root, path, round ? "7\n" : "5\n");
+		}
+		idle_read(root, round ? &to : &from);
+	}
+	assert_int_equal(to.cpus, 2);
+	assert_int_equal(to.state_count, 2);
+	to.at_ns = from.at_ns + 1000000000;
+	idle_between(&from, &to, &use);
+	assert_float_equal(use.entries_per_s, 40, 1e-9);
+	assert_float_equal(use.deepest_share, 0.5, 1e-9);
+	assert_float_equal(use.shallower_share, 0, 1e-9);
+	assert_float_equal(use.frequency_mhz, 2500, 1e-9);
+	assert_float_equal(use.frequency_switches_per_s, 4, 1e-9);
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
 /* --- this host --- */
 
 static void spin_ns(int64_t ns)
@@ -397,6 +440,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_ended_makes_no_sum),
 		cmocka_unit_test(nothing_sampled_is_no_number),
 		cmocka_unit_test(a_host_without_pressure_and_proportional_memory),
+		cmocka_unit_test(idle_states_and_frequency),
 		cmocka_unit_test(cpu_time_is_what_was_used),
 		cmocka_unit_test(a_process_may_end_while_it_is_sampled),
 		cmocka_unit_test(the_schedule_does_not_drift),
