@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "observe/cgroup.h"
 #include "observe/idle.h"
 #include "observe/sampler_private.h"
 #include "observe/usage.h"
@@ -319,6 +320,34 @@ static void idle_states_and_frequency(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+static void a_host_without_control_groups(void **state)
+{
+	char root[] = "/tmp/tare-cgroup-XXXXXX", command[64];
+	struct cgroup_account account;
+	struct err err = { 0 };
+	int64_t ns = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(cgroup_account_open(root, "tare", &account, &err), -ENOENT);
+	assert_non_null(strstr(err.message, "no control group accounts CPU time here"));
+	/* of version 2, and of version 1 where both are there */
+	put(root, "/sys/fs/cgroup/unified/cgroup.controllers", "\n");
+	put(root, "/sys/fs/cgroup/unified/tare/cpu.stat", "usage_usec 250\nuser_usec 200\n");
+	assert_int_equal(cgroup_account_open(root, "tare", &account, &err), 0);
+	assert_int_equal(cgroup_account_cpu_ns(&account, &ns, &err), 0);
+	assert_int_equal(ns, 250000);
+	assert_int_equal(cgroup_account_add(&account, getpid(), &err), -ENOENT);
+	assert_false(cgroup_account_close(&account));
+	put(root, "/sys/fs/cgroup/cpuacct/cpuacct.usage", "1\n");
+	put(root, "/sys/fs/cgroup/cpuacct/tare/cpuacct.usage", "77\n");
+	assert_int_equal(cgroup_account_open(root, "tare", &account, &err), 0);
+	assert_int_equal(cgroup_account_cpu_ns(&account, &ns, &err), 0);
+	assert_int_equal(ns, 77);
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
 /* --- this host --- */
 
 static void spin_ns(int64_t ns)
@@ -441,6 +470,7 @@ int main(void)
 		cmocka_unit_test(nothing_sampled_is_no_number),
 		cmocka_unit_test(a_host_without_pressure_and_proportional_memory),
 		cmocka_unit_test(idle_states_and_frequency),
+		cmocka_unit_test(a_host_without_control_groups),
 		cmocka_unit_test(cpu_time_is_what_was_used),
 		cmocka_unit_test(a_process_may_end_while_it_is_sampled),
 		cmocka_unit_test(the_schedule_does_not_drift),

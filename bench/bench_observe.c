@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <time.h>
+
+#include "../tests/peers/switch_child.h"
+#include "observe/cgroup.h"
+#include "observe/usage.h"
+
+/*
+ * The sampler: what it takes for eight switches, its CPU figure against the kernel's
+ * account of a control group, and against burners that know what they burned.
+ * usage: bench_observe [SWITCH], default tare-switch.
+ */
+enum { REPEATS = 5, SWITCHES = 8, NETWORKS = 10, INTERVAL_NS = 100000000, PERIOD_NS = 5000000 };
+
+#define BURN_NS  INT64_C(3000000000)
+#define WATCH_NS INT64_C(5000000000)
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void sleep_until(int64_t at_ns)
+{
+	const struct timespec at = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+static double median(double *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--) {
+			double t = v[k];
+
+			v[k] = v[k - 1];
+			v[k - 1] = t;
+		}
+	return v[n / 2];
+}
+
+static void say(const char *name, double value, const char *unit, const char *how)
+{
+	printf("{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", \"baseline\": null, \"ratio\": null, "
+	       "\"repeats\": %d, \"how\": \"%s\"}\n",
+	       name, value, unit, REPEATS, how);
+	fflush(stdout);
+}
+
+static int fail(const char *what, const struct err *err)
+{
+	fprintf(stderr, "bench_observe: %s: %s\n", what, err->message);
+	return -1;
+}
+
+/* --- what it takes --- */
+
+static int watch_switches(const struct switch_child *switches, double *ret_pct)
+{
+	struct sampler_process processes[SWITCHES];
+	struct sampler_network networks[NETWORKS];
+	const struct sampler_config config = { .interval_ns = INTERVAL_NS,
+					       .cpu = -1,
+					       .processes = processes,
+					       .process_count = SWITCHES,
+					       .networks = networks,
+					       .network_count = NETWORKS };
+	struct sampler *sampler = NULL;
+	struct sampler_log log;
+	struct err err = { 0 };
+
+	for (int i = 0; i < SWITCHES; i++)
+		processes[i] = (struct sampler_process){ .pid = switches[i].pid, .name = "switch" };
+	for (int i = 0; i < NETWORKS; i++)
+		networks[i] = (struct sampler_network){ .name = "network" };
+	if (sampler_start(&config, &sampler, &err) < 0)
+		return fail("eight switches", &err);
+	sleep_until(clock_ns(CLOCK_MONOTONIC) + WATCH_NS);
+	if (sampler_stop(sampler, &log, &err) < 0)
+		return fail("eight switches", &err);
+	*ret_pct = 100 * (double)log.own_cpu_ns / (double)log.elapsed_ns;
+	sampler_log_release(&log);
+	return 0;
+}
+
+static int own_cost(const char *path)
+{
+	struct switch_child switches[SWITCHES];
+	double pct[REPEATS];
+	int rc = 0;
+
+	for (int i = 0; i < SWITCHES; i++)
+		if (!switch_child_start(&switches[i], path))
+			return -1;
+	sleep_until(clock_ns(CLOCK_MONOTONIC) + 1000000000);
+	for (int i = 0; rc == 0 && i < REPEATS; i++)
+		rc = watch_switches(switches, &pct[i]);
+	for (int i = 0; i < SWITCHES; i++)
+		switch_child_kill(&switches[i]);
+	if (rc == 0)
+		say("sampler_core_pct", median(pct, REPEATS), "% of a core",
+		    "its own CPU time, 100 ms, 8 switches, 10 networks; goal under 0.5");
+	return rc;
+}
+
+/* --- burners --- */
+
+struct burn {
+	int64_t cpu_ns, start_ns, end_ns; /* its own CPU time; CLOCK_MONOTONIC */
+};
+
+struct burner {
+	pid_t pid;
+	int go_fd, done_fd;
+};
+
+/* A share of every period, by its own CPU clock, until time is up; then it tells, and waits for its end. */
+static _Noreturn void burn_child(double share, int go_fd, int done_fd)
+{
+	struct burn b = { 0 };
+	int64_t cpu_ns;
+	char go;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (read(go_fd, &go, 1) != 1)
+		_exit(1);
+	b.start_ns = clock_ns(CLOCK_MONOTONIC);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	for (int64_t n = 0; n * PERIOD_NS < BURN_NS; n++) {
+		int64_t until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + (int64_t)(share * PERIOD_NS);
+
+		while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+			;
+		sleep_until(b.start_ns + (n + 1) * PERIOD_NS);
+	}
+	b.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	b.end_ns = clock_ns(CLOCK_MONOTONIC);
+	if (write(done_fd, &b, sizeof(b)) != sizeof(b))
+		_exit(1);
+	pause();
+	_exit(0);
+}
+
+static int burner_start(double share, struct burner *ret)
+{
+	int go[2], done[2];
+
+	if (pipe(go) < 0 || pipe(done) < 0)
+		return -1;
+	ret->pid = fork();
+	if (ret->pid == 0) {
+		close(go[1]);
+		burn_child(share, go[0], done[1]);
+	}
+	close(go[0]);
+	close(done[1]);
+	ret->go_fd = go[1];
+	ret->done_fd = done[0];
+	return ret->pid > 0 ? 0 : -1;
+}
+
+static int burner_run(const struct burner *b, struct burn *ret)
+{
+	return write(b->go_fd, "g", 1) == 1 && read(b->done_fd, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -1;
+}
+
+static void burner_end(struct burner *b)
+{
+	kill(b->pid, SIGKILL);
+	waitpid(b->pid, NULL, 0);
+	close(b->go_fd);
+	close(b->done_fd);
+}
+
+/* Everything it burned lies between the sampler's first row and its last, and both readings of the account. */
+static int burn_sampled(double share, const struct cgroup_account *account, struct burn *burn, struct sampler_log *log,
+			int64_t *ret_start_ns, int64_t *ret_account_ns)
+{
+	struct sampler_process process = { .name = "burner" };
+	const struct sampler_config config = {
+		.interval_ns = INTERVAL_NS, .cpu = -1, .processes = &process, .process_count = 1
+	};
+	int64_t before_ns = 0, after_ns = 0;
+	struct sampler *sampler = NULL;
+	struct burner burner;
+	struct err err = { 0 };
+	int rc;
+
+	if (burner_start(share, &burner) < 0)
+		return -1;
+	process.pid = burner.pid;
+	rc = account ? cgroup_account_add(account, burner.pid, &err) : 0;
+	if (rc == 0 && account)
+		rc = cgroup_account_cpu_ns(account, &before_ns, &err);
+	*ret_start_ns = clock_ns(CLOCK_MONOTONIC);
+	if (rc == 0)
+		rc = sampler_start(&config, &sampler, &err);
+	if (rc == 0 && burner_run(&burner, burn) < 0)
+		rc = err_set(&err, ERR_HOST, EPIPE, "the burner ended");
+	if (rc == 0)
+		rc = sampler_stop(sampler, log, &err);
+	if (rc == 0 && account)
+		rc = cgroup_account_cpu_ns(account, &after_ns, &err);
+	burner_end(&burner);
+	*ret_account_ns = after_ns - before_ns;
+	return rc < 0 ? fail("burner", &err) : 0;
+}
+
+static int against_account(void)
+{
+	struct cgroup_account account;
+	double pct[REPEATS];
+	struct err err = { 0 };
+	int rc = 0;
+
+	if (cgroup_account_open(NULL, "tare-bench", &account, &err) < 0) {
+		fprintf(stderr, "bench_observe: left out: %s\n", err.message);
+		return 0;
+	}
+	for (int i = 0; rc == 0 && i < REPEATS; i++) {
+		const struct sampler_row *first = NULL, *last = NULL;
+		struct sampler_log log;
+		int64_t start_ns, account_ns;
+		struct burn burn;
+
+		rc = burn_sampled(0.35, &account, &burn, &log, &start_ns, &account_ns);
+		for (size_t r = 0; rc == 0 && r < log.row_count; r++) {
+			if (log.subjects[log.rows[r].subject].kind != SAMPLER_PROCESS)
+				continue;
+			first = first ? first : &log.rows[r];
+			last = &log.rows[r];
+		}
+		if (first)
+			pct[i] = 100 *
+				 fabs((double)(last->v[PROCESS_CPU] - first->v[PROCESS_CPU]) / (double)account_ns - 1);
+		if (rc == 0)
+			sampler_log_release(&log);
+	}
+	if (rc == 0)
+		say("sampler_cgroup_diff_pct", median(pct, REPEATS), "%",
+		    account.version == 1 ? "CPU time of a burner, against cpuacct (cgroup v1); goal under 1"
+					 : "CPU time of a burner, against cpu.stat (cgroup v2); goal under 1");
+	sleep_until(clock_ns(CLOCK_MONOTONIC) + 100000000);
+	cgroup_account_close(&account);
+	return rc;
+}
+
+/* The share between the rows that lie inside the burn, against the burner's own. */
+static int burn_error(double share, double *ret_pp)
+{
+	const struct sampler_row *first = NULL, *last = NULL;
+	int64_t start_ns, unused;
+	struct sampler_log log;
+	struct burn burn;
+	int rc = burn_sampled(share, NULL, &burn, &log, &start_ns, &unused);
+
+	if (rc < 0)
+		return rc;
+	for (size_t r = 0; r < log.row_count; r++) {
+		int64_t at_ns = start_ns + log.rows[r].at_ns;
+
+		if (log.subjects[log.rows[r].subject].kind != SAMPLER_PROCESS || at_ns < burn.start_ns ||
+		    at_ns > burn.end_ns)
+			continue;
+		first = first ? first : &log.rows[r];
+		last = &log.rows[r];
+	}
+	if (!first || first == last) {
+		fprintf(stderr, "bench_observe: no samples inside the burn\n");
+		rc = -1;
+	} else {
+		double sampled =
+			(double)(last->v[PROCESS_CPU] - first->v[PROCESS_CPU]) / (double)(last->at_ns - first->at_ns);
+
+		*ret_pp = 100 * fabs(sampled - (double)burn.cpu_ns / (double)(burn.end_ns - burn.start_ns));
+	}
+	sampler_log_release(&log);
+	return rc;
+}
+
+static int against_burners(void)
+{
+	static const double shares[] = { 0.10, 0.35, 0.90 };
+	double worst = 0;
+
+	for (size_t s = 0; s < sizeof(shares) / sizeof(shares[0]); s++) {
+		double pp[REPEATS], m;
+
+		for (int i = 0; i < REPEATS; i++)
+			if (burn_error(shares[s], &pp[i]) < 0)
+				return -1;
+		m = median(pp, REPEATS);
+		worst = m > worst ? m : worst;
+		fprintf(stderr, "bench_observe: burn of %.0f %%: off by %.3f pp\n", 100 * shares[s], m);
+	}
+	say("burn_error_pp", worst, "pp",
+	    "burners of 10, 35 and 90 %, against their own CPU clock over the wall clock; the worst of the three; goal "
+	    "under 1");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *path = argc > 1 ? argv[1] : TARE_SWITCH;
+
+	return own_cost(path) < 0 || against_account() < 0 || against_burners() < 0;
+}
