@@ -120,9 +120,13 @@ static int load_program(struct tracer *t, int which, const struct task_layout *t
 	static const char *const names[PROGRAMS] = { "tare_switch", "tare_waking" };
 	char log[LOG_BYTES] = "";
 	struct program program;
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_RAW_TP,
-		    .attach_btf_id = (__u32)(which == SWITCH ? task->switch_btf_id : task->waking_btf_id),
-		    .log_buf = log, .log_size = sizeof(log));
+	struct bpf_prog_load_opts options = {
+		.sz = sizeof(options),
+		.expected_attach_type = BPF_TRACE_RAW_TP,
+		.attach_btf_id = (__u32)(which == SWITCH ? task->switch_btf_id : task->waking_btf_id),
+		.log_buf = log,
+		.log_size = sizeof(log),
+	};
 
 	(which == SWITCH ? tracer_program_switch : tracer_program_waking)(
 		&program, task, config->processes, config->process_count, t->ring_fd, t->drops_fd);
