@@ -134,7 +134,7 @@ static int read_failed(ssize_t r, size_t got, struct err *err)
 int far_read(int fd, int64_t limit_ms, const atomic_bool *interrupted, struct far_message *ret, struct err *err)
 {
 	int64_t until_ms = now_ms() + limit_ms;
-	uint8_t head[FAR_HEAD_BYTES], text[FAR_HEAD_BYTES + SHOWN_BYTES];
+	uint8_t head[FAR_HEAD_BYTES] = { 0 }, text[FAR_HEAD_BYTES + SHOWN_BYTES];
 	size_t got = 0, count;
 	ssize_t n;
 
