@@ -128,8 +128,12 @@ static int load_program(struct tracer *t, int which, const struct task_layout *t
 		.log_size = sizeof(log),
 	};
 
-	(which == SWITCH ? tracer_program_switch : tracer_program_waking)(
-		&program, task, config->processes, config->process_count, t->ring_fd, t->drops_fd);
+	if (which == SWITCH)
+		tracer_program_switch(&program, task, config->processes, config->process_count, t->ring_fd,
+				      t->drops_fd);
+	else
+		tracer_program_waking(&program, task, config->processes, config->process_count, t->ring_fd,
+				      t->drops_fd);
 	t->program_fd[which] =
 		bpf_prog_load(BPF_PROG_TYPE_TRACING, names[which], "GPL", program.code, program.count, &options);
 	if (t->program_fd[which] < 0)

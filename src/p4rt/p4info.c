@@ -212,11 +212,13 @@ static int object(struct maker *m, enum p4info_kind kind, const char *what, cons
 	return name_of(m, what, p, &to->is);
 }
 
-#define EACH(TYPE, LIST, KIND, WHAT, ...)                                                                              \
-	for (size_t i = 0; rc == 0 && i < in->n_##LIST; i++) {                                                         \
-		const TYPE *from = in->LIST[i];                                                                        \
-		rc = object(m, KIND, WHAT, from->preamble, &(struct p4info_object){ __VA_ARGS__ });                    \
-	}
+#define OBJECTS(TYPE, LIST, KIND, WHAT, ...)                                                                           \
+	do {                                                                                                           \
+		for (size_t i = 0; rc == 0 && i < in->n_##LIST; i++) {                                                 \
+			const TYPE *from = in->LIST[i];                                                                \
+			rc = object(m, KIND, WHAT, from->preamble, &(struct p4info_object){ __VA_ARGS__ });            \
+		}                                                                                                      \
+	} while (0)
 
 static int make_objects(struct maker *m, const Info *in)
 {
@@ -227,19 +229,19 @@ static int make_objects(struct maker *m, const Info *in)
 	m->info->objects = array(m, count, sizeof(*m->info->objects));
 	if (!m->info->objects)
 		return no_memory(m);
-	EACH(P4__Config__V1__Counter, counters, P4INFO_COUNTER, "counter", .size = from->size,
-	     .unit = from->spec ? (uint32_t)from->spec->unit : 0)
-	EACH(P4__Config__V1__DirectCounter, direct_counters, P4INFO_DIRECT_COUNTER, "direct counter",
-	     .direct_table = from->direct_table_id, .unit = from->spec ? (uint32_t)from->spec->unit : 0)
-	EACH(P4__Config__V1__Meter, meters, P4INFO_METER, "meter", .size = from->size,
-	     .unit = from->spec ? (uint32_t)from->spec->unit : 0)
-	EACH(P4__Config__V1__DirectMeter, direct_meters, P4INFO_DIRECT_METER, "direct meter",
-	     .direct_table = from->direct_table_id, .unit = from->spec ? (uint32_t)from->spec->unit : 0)
-	EACH(P4__Config__V1__Register, registers, P4INFO_REGISTER, "register", .size = from->size,
-	     .bits = type_bits(from->type_spec))
-	EACH(P4__Config__V1__ActionProfile, action_profiles, P4INFO_ACTION_PROFILE, "action profile",
-	     .size = from->size)
-	EACH(P4__Config__V1__Digest, digests, P4INFO_DIGEST, "digest", .size = 0)
+	OBJECTS(P4__Config__V1__Counter, counters, P4INFO_COUNTER, "counter", .size = from->size,
+		.unit = from->spec ? (uint32_t)from->spec->unit : 0);
+	OBJECTS(P4__Config__V1__DirectCounter, direct_counters, P4INFO_DIRECT_COUNTER, "direct counter",
+		.direct_table = from->direct_table_id, .unit = from->spec ? (uint32_t)from->spec->unit : 0);
+	OBJECTS(P4__Config__V1__Meter, meters, P4INFO_METER, "meter", .size = from->size,
+		.unit = from->spec ? (uint32_t)from->spec->unit : 0);
+	OBJECTS(P4__Config__V1__DirectMeter, direct_meters, P4INFO_DIRECT_METER, "direct meter",
+		.direct_table = from->direct_table_id, .unit = from->spec ? (uint32_t)from->spec->unit : 0);
+	OBJECTS(P4__Config__V1__Register, registers, P4INFO_REGISTER, "register", .size = from->size,
+		.bits = type_bits(from->type_spec));
+	OBJECTS(P4__Config__V1__ActionProfile, action_profiles, P4INFO_ACTION_PROFILE, "action profile",
+		.size = from->size);
+	OBJECTS(P4__Config__V1__Digest, digests, P4INFO_DIGEST, "digest", .size = 0);
 	return rc;
 }
 

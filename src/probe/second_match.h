@@ -17,9 +17,9 @@ enum second_copy { SECOND_PATH, SECOND_BYPASS };
 
 struct second_match {
 	struct second_record clock; /* counters filled in as frames come; texts and resolution are the caller's */
-	uint32_t count;            /* probes of the run */
-	int64_t *stamp_ns[2];      /* by copy, by probe; SECOND_NONE: did not come */
-	int64_t first_ns;          /* the earliest stamp */
+	uint32_t count;             /* probes of the run */
+	int64_t *stamp_ns[2];       /* by copy, by probe; SECOND_NONE: did not come */
+	int64_t first_ns;           /* the earliest stamp */
 };
 
 int second_match_init(struct second_match *m, uint32_t probes, struct err *err);

@@ -187,14 +187,14 @@ static const char *course_sql(struct arena *arena)
 }
 
 const struct schema_part schema_parts[] = {
-	{ 2, transit_sql },
-	{ 3, schema_second_sql },
-	{ 3, value_sql },
-	{ 3, course_sql },
-	{ 3, schema_control_sql },
-	{ 3, schema_resource_sql },
-	{ 3, schema_hop_sql },
-	{ 3, schema_trial_sql },
+	{ 2, transit_sql },         /* run_transit, transit */
+	{ 3, schema_second_sql },   /* run_second, second */
+	{ 3, value_sql },           /* value */
+	{ 3, course_sql },          /* identity, stopped, origin... */
+	{ 3, schema_control_sql },  /* run_control, operation... */
+	{ 3, schema_resource_sql }, /* resource_..., transit_part */
+	{ 3, schema_hop_sql },      /* hop */
+	{ 3, schema_trial_sql },    /* search, trial */
 	{ 0, NULL },
 };
 

@@ -107,7 +107,8 @@ static bool time_good(int64_t value, int64_t most)
 static bool row_good(const struct transit *t)
 {
 	const int64_t most_ns = INT64_C(1) << 60, most_us = INT64_C(1) << 50;
-	bool there = (t->rx_ns != TRANSIT_NONE || (t->flags & TRANSIT_NO_HOST)) && t->p4_in_us != TRANSIT_NONE && t->p4_out_us != TRANSIT_NONE;
+	bool there = (t->rx_ns != TRANSIT_NONE || (t->flags & TRANSIT_NO_HOST)) && t->p4_in_us != TRANSIT_NONE &&
+		     t->p4_out_us != TRANSIT_NONE;
 
 	return t->fate < FATES && t->tx_ns != TRANSIT_NONE && time_good(t->sched_ns, most_ns) &&
 	       time_good(t->tx_ns, most_ns) && time_good(t->sw_in_ns, most_ns) && time_good(t->sw_out_ns, most_ns) &&

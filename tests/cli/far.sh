@@ -75,14 +75,14 @@ refused() {
 	rm -rf campaign
 }
 
-complete() {
+complete_set() {
 	"$tare" report --json campaign >report.json 2>out || fail "$1: report: $(cat out; grep -A3 severity report.json)"
 	[ "$(grep -c '"matched": 400' report.json)" -ge 3 ] || fail "$1: $(grep '"matched"' report.json)"
 	[ "$(sed -n 's/^ "turns_done": \([0-9]*\),$/\1/p' report.json)" = 3 ] || fail "$1: not all restarts are done"
 }
 
 no_far_end_left() {
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		left=$(ip netns pids far)
 		[ -z "$left" ] && return
 		sleep 0.5
@@ -93,7 +93,7 @@ no_far_end_left() {
 # by a stand-in for ssh
 plan me@there "$there" "$work/local-ssh" >plan.yaml
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 || fail "run: $(cat out)"
-complete "stand-in"
+complete_set "stand-in"
 "$tare" export campaign >samples.csv 2>out || fail "export: $(cat out)"
 grep -q 'sent by another machine' report.json || fail "the report does not say who sent"
 no_far_end_left "stand-in"
@@ -137,13 +137,13 @@ runs=8
 plan me@there "$there" "$work/local-ssh" >plan.yaml
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 &
 pid=$!
-for i in $(seq 100); do
+for _ in $(seq 100); do
 	victim=$(ip netns pids far)
 	[ -n "$victim" ] && break
 	sleep 0.05
 done
 sleep 0.8
-# shellcheck disable=SC2086 # one number each
+# shellcheck disable=SC2046 # one number each
 kill -KILL $(ip netns pids far)
 wait $pid
 status=$?
@@ -151,7 +151,7 @@ status=$?
 "$tare" report campaign >report.txt 2>&1
 tr '\n' ' ' <report.txt | tr -s ' ' | grep -qF "the other end is gone" || fail "the report does not say what happened: $(cat report.txt)"
 "$tare" run --quiet --retry-failed -o campaign plan.yaml >out 2>&1 || fail "resumed: status $?: $(cat out)"
-complete "resumed after the far end died"
+complete_set "resumed after the far end died"
 
 # the near end killed: the far one goes too
 rm -rf campaign
@@ -162,7 +162,7 @@ kill -KILL $pid
 wait $pid 2>/dev/null
 no_far_end_left "near end killed"
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 || fail "resumed after kill: $(cat out)"
-complete "resumed after the near end was killed"
+complete_set "resumed after the near end was killed"
 
 # Ctrl-C: the far one stops too, and the store resumes
 rm -rf campaign
@@ -175,7 +175,7 @@ status=$?
 [ $status -eq 130 ] || fail "interrupted: status $status: $(cat out)"
 no_far_end_left "interrupted"
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 || fail "resumed after an interrupt: $(cat out)"
-complete "resumed after an interrupt"
+complete_set "resumed after an interrupt"
 rm -rf campaign
 runs=1
 
@@ -204,14 +204,14 @@ if ! command -v ssh >/dev/null || { [ ! -x /usr/sbin/sshd ] && ! command -v drop
 fi
 start_server || fail "no ssh server: $(cat server.log)"
 ssh="ssh -p 2222 -i $work/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=$work/known -o LogLevel=ERROR"
-for i in $(seq 100); do
+for _ in $(seq 100); do
 	$ssh -o BatchMode=yes root@127.0.0.1 true 2>ssh.log && break
 	sleep 0.1
 done
 $ssh -o BatchMode=yes root@127.0.0.1 true 2>ssh.log || fail "ssh does not work: $(cat ssh.log server.log)"
 plan root@127.0.0.1 "$there" "$ssh" >plan.yaml
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 || fail "run by ssh: $(cat out)"
-complete "ssh"
+complete_set "ssh"
 no_far_end_left "ssh"
 kill "$server"
 wait "$server" 2>/dev/null
