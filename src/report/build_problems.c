@@ -193,7 +193,7 @@ static void few_restarts(struct problems *p)
 	if (least)
 		say(p, "warning", "",
 		    "%" PRIu32 " of %" PRIu32 " cells have fewer than %d valid restarts (%s has %" PRIu32
-		    "): their figures have no 95 %% interval, and nothing is compared with them",
+		    "): their figures have no 95 %% interval, and no difference is judged on them",
 		    few, r->cell_count, NET_BLOCKS_MIN, least->title, least->restarts_valid);
 }
 

@@ -264,20 +264,23 @@ enum { SERIES_EACH = 4 }; /* more in a sweep: the summary gives their range */
 
 static void exponent_range(const struct sweep_result *s, uint32_t fitted, FILE *out, const struct terminal_style *style)
 {
+	double low = INFINITY, high = -INFINITY, misfit = NAN;
 	char text[320];
-	double low = INFINITY, high = -INFINITY, misfit = 0;
+	int n;
 
 	for (uint32_t k = 0; k < s->series_count; k++) {
 		if (isnan(s->series[k].exponent))
 			continue;
 		low = fmin(low, s->series[k].exponent);
 		high = fmax(high, s->series[k].exponent);
-		misfit = fmax(misfit, s->series[k].misfit);
+		/* two points are always on a line */
+		if (s->series[k].point_count > 2)
+			misfit = fmax(misfit, s->series[k].misfit);
 	}
-	snprintf(text, sizeof(text),
-		 "%.80s ~ %.80s^b, b from %.2f to %.2f in %" PRIu32
-		 " series (each: --verbose); fit off by %.0f %% at most",
-		 s->quantity, s->axis, low, high, fitted, 100 * misfit);
+	n = snprintf(text, sizeof(text), "%.80s ~ %.80s^b, b from %.2f to %.2f in %" PRIu32 " series (each: --verbose)",
+		     s->quantity, s->axis, low, high, fitted);
+	if (!isnan(misfit))
+		snprintf(text + n, sizeof(text) - (size_t)n, "; fit off by %.0f %% at most", 100 * misfit);
 	fputs("  ", out);
 	terminal_wrapped(out, style, 4, 2, text);
 }
