@@ -55,6 +55,8 @@ void html_value_restarts(const struct result *result, FILE *out);
 
 /* The second clock; nothing where there is none. */
 void html_second(const struct result *result, FILE *out);
+/* Why cells stopped, and each cell by host; nothing where there is neither. */
+void html_course(const struct result *r, FILE *out);
 
 /* Headline, chain and ratios of a transit campaign. */
 void html_transit(const struct result *r, FILE *out);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "fake_plan.h"
+#include "report/html.h"
 #include "report/result.h"
 #include "report/terminal.h"
 #include "store/merge.h"
@@ -143,6 +144,12 @@ static void hosts_are_a_level_of_the_report(void **state)
 	assert_int_equal(report_print_summary(result, out, &style, &err), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "beta"));
+	free(text);
+	out = open_memstream(&text, &length);
+	assert_int_equal(html_write(result, out, &err), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "<h2>By host</h2>"));
+	assert_non_null(strstr(text, "<td>beta</td>"));
 	free(text);
 	result_destroy(result);
 }
