@@ -15,6 +15,7 @@ enum {
 	STEP_NS = 10000000,
 	QUIET_NS = 100000000,        /* nothing has come for so long: nothing is under way */
 	QUIET_LIMIT_NS = 2000000000, /* a line that does not come to rest loses what has not come by then */
+	SHORT_TRIES_MOST = 2,        /* of one that could not send all of it */
 	TRIES_MOST = 5,              /* of a trial whose carrier had a hole, or whose probes cannot be accounted for */
 };
 
@@ -210,7 +211,10 @@ int trial_run(const struct trial_config *config, int64_t rate_bps, int64_t durat
 			return rc;
 		if (interrupted(config))
 			return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
-		if (!record.invalid[0] && (ret->sender_short || even(config, ret)))
+		if (!record.invalid[0] && even(config, ret) && !ret->sender_short)
+			return 0;
+		/* once may be a hole, so often it is the rate */
+		if (!record.invalid[0] && ret->sender_short && i >= SHORT_TRIES_MOST)
 			return 0;
 	}
 	ret->sender_short = 1;

@@ -409,6 +409,8 @@ static int build(struct build *b)
 		rc = lay_out(b, count);
 	if (rc == 0)
 		rc = measure_all(b);
+	if (rc == 0 && b->campaign.measure == MEASURE_CALIBRATE)
+		rc = searches_build(b->result, b->store, b->stored, count, b->err);
 	if (rc == 0)
 		rc = problems_build(b->result, b->works, b->packets_dropped, b->err);
 	if (rc == 0 && method_describe(b->result) != 0)

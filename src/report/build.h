@@ -172,6 +172,10 @@ int cell_hosts(struct cell_work *w, struct arena *arena);
 /* Why cells stopped, of a plan with a stop: section; after facts and cells are there. 0 or -ENOMEM. */
 int stops_copy(struct result *result, const struct stored_campaign *campaign);
 
+/* Calibrate: searches and their trials, of good restarts. `stored`: as read from the store, by order. */
+int searches_build(struct result *result, struct store *store, const struct stored_restart *stored, uint32_t count,
+		   struct err *err);
+
 int problems_build(struct result *result, const struct cell_work *works, uint64_t packets_dropped, struct err *err);
 
 /* Tables of result->points and result->method. */

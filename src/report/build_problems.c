@@ -10,6 +10,7 @@
 #include "report/build.h"
 #include "report/format.h"
 #include "stats/net.h"
+#include "stats/ratesearch.h"
 
 struct problems {
 	struct result *result;
@@ -452,6 +453,26 @@ static int rank(const struct problem *p)
 	return p->severity[0] == 'e' ? 0 : p->severity[0] == 'w' ? 1 : 2;
 }
 
+/* What searches of a cell found irregular, each kind once. */
+static void irregularities(struct problems *p, const struct cell_result *c)
+{
+	const struct result *r = p->result;
+	uint32_t searches = 0;
+
+	for (uint32_t i = 0; i < r->search_count; i++)
+		searches += r->searches[i].cell == c->index;
+	for (unsigned bit = 0; bit < RATESEARCH_IRREGULARITIES; bit++) {
+		const char *words = ratesearch_irregularity_words((enum ratesearch_irregularity)(1 << bit));
+		uint32_t count = 0;
+
+		for (uint32_t i = 0; i < r->search_count; i++)
+			count += r->searches[i].cell == c->index && strstr(r->searches[i].irregular, words);
+		if (count)
+			say(p, 1 << bit == RATESEARCH_NO_UPPER ? "note" : "warning", c->title,
+			    "%" PRIu32 " of %" PRIu32 " searches: %s", count, searches, words);
+	}
+}
+
 int problems_build(struct result *result, const struct cell_work *works, uint64_t packets_dropped, struct err *err)
 {
 	struct problems p = { .result = result };
@@ -471,6 +492,7 @@ int problems_build(struct result *result, const struct cell_work *works, uint64_
 		cell_samples(&p, &works[i]);
 		clock_findings(&p, &works[i]);
 		second_clock(&p, &works[i]);
+		irregularities(&p, works[i].cell);
 	}
 	result->problems = arena_array(&result->arena, p.list.count + 1, sizeof(*result->problems));
 	if (p.rc == 0 && !result->problems)

@@ -58,6 +58,9 @@ void html_second(const struct result *result, FILE *out);
 /* Why cells stopped, and each cell by host; nothing where there is neither. */
 void html_course(const struct result *r, FILE *out);
 
+/* Calibrate: loss by rate, and every trial. Nothing where there is no search. */
+void html_trials(const struct result *r, FILE *out);
+
 /* Headline, chain and ratios of a transit campaign. */
 void html_transit(const struct result *r, FILE *out);
 void html_telemetry(const struct result *r, FILE *out); /* hop by hop */

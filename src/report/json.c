@@ -373,6 +373,15 @@ static int check_ratios(const struct result *result, struct err *err)
 	return 0;
 }
 
+static int check_searches(const struct result *result, struct err *err)
+{
+	for (uint32_t i = 0; i < result->search_count; i++)
+		if (result->searches[i].cell >= result->cell_count)
+			return err_set(err, ERR_USAGE, EINVAL, "searches[%u].cell is %u, but there are %u cells", i,
+				       result->searches[i].cell, result->cell_count);
+	return 0;
+}
+
 /* Members that must agree with each other before a renderer may index by them. */
 static int check_whole(const struct result *result, struct err *err)
 {
@@ -384,7 +393,7 @@ static int check_whole(const struct result *result, struct err *err)
 		if (result->blocks[i].cell >= result->cell_count)
 			return err_set(err, ERR_USAGE, EINVAL, "blocks[%u].cell is %u, but there are %u cells", i,
 				       result->blocks[i].cell, result->cell_count);
-	return check_ratios(result, err);
+	return check_ratios(result, err) < 0 ? -EINVAL : check_searches(result, err);
 }
 
 static int check_quantities(const json_t *cell, size_t of, struct err *err)

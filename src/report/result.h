@@ -81,6 +81,32 @@ struct quantity_result {
 	uint32_t restart_count;
 };
 
+/* A trial of a search for a rate. Losses in %. */
+struct trial_result {
+	double rate_mbps, length_s; /* as asked for */
+	double offered_mbps;        /* what went out */
+	double probe_loss, carrier_loss;
+	bool high;             /* over the goal */
+	double p50_us, p99_us; /* in switch, over probes sent; +infinity: lost; NaN: too few */
+	double hole_ms;        /* longest time by which the carrier was late */
+	bool sender_short;     /* what sends could not offer the rate evenly */
+	uint32_t tries;
+};
+
+/* A search: one run of a calibrate plan. */
+struct search_result {
+	uint32_t cell, order, run; /* order: of its restart, in which it ran */
+	bool sweep;
+	double goal_probe_loss, goal_carrier_loss, goal_final_s;
+	double lower_mbps, upper_mbps; /* NaN: there is none */
+	double throughput_mbps;        /* what came through at the lower bound */
+	double width;                  /* (upper - lower) / upper, % */
+	const char *irregular;         /* what was irregular, in words; empty */
+	double total_s;                /* of all trials */
+	struct trial_result *trials;
+	uint32_t trial_count;
+};
+
 /* Two cells that differ in one axis only (transit: or in their regime): one quantity of the first over the second's. */
 struct ratio_result {
 	const char *name; /* "l3_lpm size=256B: cold / carrier=1Mbps" */
@@ -395,7 +421,9 @@ struct result {
 	uint32_t cause_count;
 	struct name_value *quantities; /* all there are in some cell: name and unit */
 	uint32_t quantity_count;
-	uint32_t headlines;        /* so many of them, from the first on, are what a summary is about */
+	uint32_t headlines;             /* so many of them, from the first on, are what a summary is about */
+	struct search_result *searches; /* calibrate: in the order in which they ran */
+	uint32_t search_count;
 	struct name_value *points; /* each figure and the stamp points and clock it is made of */
 	uint32_t point_count;
 	struct name_value *method; /* how each estimate is made */

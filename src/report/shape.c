@@ -502,6 +502,45 @@ static const struct field event_fields[] = {
 const struct shape shape_event = { "event", "something that happened during the campaign", sizeof(struct event_result),
 				   event_fields };
 
+static const struct field trial_fields[] = {
+	NUMBER(trial_result, rate_mbps, "Mbit/s", "of the carrier, as asked for"),
+	NUMBER(trial_result, length_s, "s", "as asked for"),
+	NUMBER(trial_result, offered_mbps, "Mbit/s", "what went out"),
+	NUMBER(trial_result, probe_loss, "%", "of the probes"),
+	NUMBER(trial_result, carrier_loss, "%", "of the carrier"),
+	BOOL(trial_result, high, "it lost more than the goal allows"),
+	NUMBER(trial_result, p50_us, "us", "in switch, over probes sent; null: too few"),
+	NUMBER(trial_result, p99_us, "us", "the same"),
+	NUMBER(trial_result, hole_ms, "ms", "longest time by which the carrier was late"),
+	BOOL(trial_result, sender_short, "what sends could not offer the rate evenly"),
+	COUNT32(trial_result, tries, NULL, "how often it was run"),
+	END,
+};
+
+static const struct shape shape_trial = { "trial", "a trial of a search for a rate", sizeof(struct trial_result),
+					  trial_fields };
+
+static const struct field search_fields[] = {
+	COUNT32(search_result, cell, NULL, "index of its cell"),
+	COUNT32(search_result, order, NULL, "of its restart, in which it ran"),
+	COUNT32(search_result, run, NULL, "in its restart, from 0"),
+	BOOL(search_result, sweep, "of given rates; else between two bounds"),
+	NUMBER(search_result, goal_probe_loss, "%", "most probes that a trial may lose"),
+	NUMBER(search_result, goal_carrier_loss, "%", "most of the carrier"),
+	NUMBER(search_result, goal_final_s, "s", "length of a trial that decides"),
+	NUMBER(search_result, lower_mbps, "Mbit/s", "highest rate below upper that meets the goal; null: none"),
+	NUMBER(search_result, upper_mbps, "Mbit/s", "least rate that does not; null: none"),
+	NUMBER(search_result, throughput_mbps, "Mbit/s", "what came through at lower"),
+	NUMBER(search_result, width, "%", "(upper - lower) / upper"),
+	TEXT(search_result, irregular, "what was irregular, in words; empty: nothing"),
+	NUMBER(search_result, total_s, "s", "length of all trials"),
+	MANY(search_result, trials, trial_count, FIELD_LIST, &shape_trial, NULL, "in their order"),
+	END,
+};
+
+static const struct shape shape_search = { "search", "a search for the rate that a cell carries",
+					   sizeof(struct search_result), search_fields };
+
 static const struct field result_fields[] = {
 	COUNT32(result, schema, NULL, "version of this schema"),
 	TEXT(result, tool_version, "of the tare that computed this"),
@@ -529,6 +568,8 @@ static const struct field result_fields[] = {
 	MANY(result, quantities, quantity_count, FIELD_LIST, &shape_fact, NULL,
 	     "all there are in some cell: name, and unit as value"),
 	COUNT32(result, headlines, NULL, "so many of them, from the first on, are what a summary is about"),
+	MANY(result, searches, search_count, FIELD_LIST, &shape_search, NULL,
+	     "calibrate: in the order in which they ran"),
 	MANY(result, points, point_count, FIELD_LIST, &shape_fact, NULL, "figures and their stamp points and clock"),
 	MANY(result, method, method_count, FIELD_LIST, &shape_fact, NULL, "how each estimate is made"),
 	MANY(result, facts, fact_count, FIELD_LIST, &shape_fact, NULL, "provenance"),
@@ -538,9 +579,12 @@ static const struct field result_fields[] = {
 
 const struct shape shape_result = { "result", "a campaign's result", sizeof(struct result), result_fields };
 
-const struct shape *const shapes[] = {
-	&shape_result, &shape_cell,   &shape_restart,    &shape_run,    &shape_block, &shape_ledger,   &shape_quantiles,
-	&shape_span,   &shape_budget, &shape_mode,       &shape_second, &shape_chain, &shape_quantity, &shape_range,
-	&shape_ratio,  &shape_family, &shape_sweep,      &shape_series, &shape_point, &shape_problem,  &shape_fact,
-	&shape_event,  &shape_cause,  &shape_cause_side, NULL
-};
+const struct shape *const shapes[] = { &shape_result,    &shape_cell,    &shape_restart,
+				       &shape_run,       &shape_block,   &shape_ledger,
+				       &shape_quantiles, &shape_span,    &shape_budget,
+				       &shape_mode,      &shape_second,  &shape_chain,
+				       &shape_quantity,  &shape_range,   &shape_ratio,
+				       &shape_family,    &shape_sweep,   &shape_series,
+				       &shape_point,     &shape_problem, &shape_fact,
+				       &shape_event,     &shape_cause,   &shape_cause_side,
+				       &shape_search,    &shape_trial,   NULL };

@@ -409,6 +409,8 @@ int terminal_write(const struct result *r, FILE *out, const struct terminal_styl
 			details(r, &r->cells[i], out, style);
 		rc = terminal_quantity_details(r, out, style, err);
 		if (rc == 0)
+			rc = terminal_trials(r, out, style, err);
+		if (rc == 0)
 			rc = terminal_comparisons(r, true, out, style, err);
 		if (rc != 0)
 			return rc;

@@ -31,6 +31,9 @@ int terminal_second(const struct result *r, FILE *out, const struct terminal_sty
 /* Plans with a stop: section: why each cell stopped. Prints nothing for others. */
 void terminal_stops(const struct result *r, FILE *out);
 
+/* Calibrate: every search with its trials. Prints nothing where there is none. */
+int terminal_trials(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
+
 void terminal_heading(FILE *out, const struct terminal_style *style, const char *text);
 
 /* Words wrapped at the width, further lines indented; `at`: the column that the line is in already. */
