@@ -4,12 +4,46 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "campaign/restart.h"
 #include "lab/cpus.h"
 #include "lab/netns.h"
 
+/* Each program once. */
+static int prepare_cell(const struct plan *plan, uint32_t cell, const struct cell_setup *c, struct err *err)
+{
+	const struct target_setup setup = {
+		.settings = &c->target, .program = c->program, .directory = plan->directory, .seed = plan->seed
+	};
+
+	for (uint32_t i = 0; i < cell; i++) {
+		const char *earlier = cell_value(plan, &plan->cells[i], "program");
+
+		if (earlier && c->program && strcmp(earlier, c->program) == 0)
+			return 0;
+	}
+	return plan->target->prepare ? plan->target->prepare(&setup, err) : 0;
+}
+
 /* Each cell may name another switch. */
+static int check_cell(const struct plan *plan, uint32_t i, struct err *err)
+{
+	struct cell_setup cell;
+	struct arena arena;
+	int r;
+
+	arena_init(&arena, 0);
+	r = plan_cell_setup(plan, &plan->cells[i], &arena, &cell) < 0 ? err_set(err, ERR_HOST, ENOMEM, "out of memory")
+								      : 0;
+	if (r == 0 && plan->target->check_host)
+		r = plan->target->check_host(&cell.target, err);
+	if (r == 0)
+		r = prepare_cell(plan, i, &cell, err);
+	arena_release(&arena);
+	return r;
+}
+
 int line_check(const struct measure_setup *setup, struct err *err)
 {
 	const struct plan *plan = setup->plan;
@@ -18,16 +52,8 @@ int line_check(const struct measure_setup *setup, struct err *err)
 
 	if (r >= 0)
 		r = transit_places_choose(&places, err);
-	for (uint32_t i = 0; r >= 0 && plan->target->check_host && i < plan->cell_count; i++) {
-		struct cell_setup cell;
-		struct arena arena;
-
-		arena_init(&arena, 0);
-		r = plan_cell_setup(plan, &plan->cells[i], &arena, &cell) < 0
-			    ? err_set(err, ERR_HOST, ENOMEM, "out of memory")
-			    : plan->target->check_host(&cell.target, err);
-		arena_release(&arena);
-	}
+	for (uint32_t i = 0; r >= 0 && i < plan->cell_count; i++)
+		r = check_cell(plan, i, err);
 	return r < 0 ? r : 0;
 }
 

@@ -280,7 +280,8 @@ void host_checks(host_check_fn *fn, void *context)
 	offloads_check(&to);
 	build_libraries(dpdk_version, (void *)&to);
 	program(&to, "gnuplot", "gnuplot", "apt install gnuplot-nox: figures need it, tables do not");
-	program(&to, "p4c", "p4c", "only to compile P4 programs of your own; what is shipped is compiled");
+	program(&to, "p4c", "p4c-bm2-ss",
+		"only for plans that name a .p4 of your own: put p4c (p4lang) in PATH; what is shipped is compiled");
 	program(&to, "bmv2", "simple_switch_grpc", "only to measure BMv2 itself");
 }
 

@@ -378,6 +378,8 @@ static int measure_all(struct build *b)
 		rc = cell_hosts(&b->works[c], &r->arena) < 0 ? no_memory(b) : 0;
 	if (rc == 0 && (quantities_list(r) < 0 || ratios_build(r, b->works, measure_view(b->campaign.measure)) < 0 ||
 			sweeps_build(r, measure_view(b->campaign.measure)) < 0 || causes_build(r) < 0))
+			sweeps_build(r, measure_view(b->campaign.measure)) < 0 ||
+			(b->campaign.measure == MEASURE_TRANSIT && regimes_build(r, b->works) < 0)))
 		rc = no_memory(b);
 	return rc;
 }

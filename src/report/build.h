@@ -172,6 +172,9 @@ int cell_hosts(struct cell_work *w, struct arena *arena);
 /* Why cells stopped, of a plan with a stop: section; after facts and cells are there. 0 or -ENOMEM. */
 int stops_copy(struct result *result, const struct stored_campaign *campaign);
 
+/* Transit: where along intervals and carriers the regime changes, from the sweeps. 0 or -ENOMEM. */
+int regimes_build(struct result *result, const struct cell_work *works);
+
 /* Calibrate: searches and their trials, of good restarts. `stored`: as read from the store, by order. */
 int searches_build(struct result *result, struct store *store, const struct stored_restart *stored, uint32_t count,
 		   struct err *err);

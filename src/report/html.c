@@ -259,6 +259,7 @@ int html_write(const struct result *r, FILE *out, struct err *err)
 		html_each_quantity(r, out);
 	}
 	html_course(r, out);
+	html_regimes(r, out);
 	html_trials(r, out);
 	html_notes(r, out);
 	fputs("<footer>Written by tare ", out);

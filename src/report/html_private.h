@@ -58,6 +58,9 @@ void html_second(const struct result *result, FILE *out);
 /* Why cells stopped, and each cell by host; nothing where there is neither. */
 void html_course(const struct result *r, FILE *out);
 
+/* Transit: where the regime changes. Nothing where nothing is said of it. */
+void html_regimes(const struct result *r, FILE *out);
+
 /* Calibrate: loss by rate, and every trial. Nothing where there is no search. */
 void html_trials(const struct result *r, FILE *out);
 

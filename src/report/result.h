@@ -107,6 +107,32 @@ struct search_result {
 	uint32_t trial_count;
 };
 
+/* A level of an axis against the next. */
+struct regime_step_result {
+	const char *from, *to; /* "60ms", "30ms" */
+	double ratio;          /* of the medians, to over from */
+	struct span interval;
+	double p_holm; /* that both are the same, adjusted over the steps */
+	bool apart;    /* their own 95 % intervals do not meet */
+};
+
+/* Where along an axis the latency inside the switch changes from one regime to another (stats/regime.h). */
+struct regime_result {
+	const char *axis, *series; /* "interval"; what its cells have in common, or empty */
+	const char *why;           /* why it cannot be said; empty */
+	bool found;
+	const char *before, *beyond; /* levels that the change is between */
+	const char *first, *last;    /* it is between these with 95 % */
+	double probability;          /* that it is right there, % */
+	double ratio;                /* of the medians behind it over before it */
+	struct span interval;
+	double p;              /* that there is none */
+	double spread;         /* by which uncertainties were made larger; 1: levels on each side agree */
+	const char *statement; /* the same as a sentence */
+	struct regime_step_result *steps;
+	uint32_t step_count;
+};
+
 /* Two cells that differ in one axis only (transit: or in their regime): one quantity of the first over the second's. */
 struct ratio_result {
 	const char *name; /* "l3_lpm size=256B: cold / carrier=1Mbps" */
@@ -421,7 +447,9 @@ struct result {
 	uint32_t cause_count;
 	struct name_value *quantities; /* all there are in some cell: name and unit */
 	uint32_t quantity_count;
-	uint32_t headlines;             /* so many of them, from the first on, are what a summary is about */
+	uint32_t headlines;            /* so many of them, from the first on, are what a summary is about */
+	struct regime_result *regimes; /* transit: where along intervals and carriers */
+	uint32_t regime_count;
 	struct search_result *searches; /* calibrate: in the order in which they ran */
 	uint32_t search_count;
 	struct name_value *points; /* each figure and the stamp points and clock it is made of */

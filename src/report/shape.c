@@ -502,6 +502,41 @@ static const struct field event_fields[] = {
 const struct shape shape_event = { "event", "something that happened during the campaign", sizeof(struct event_result),
 				   event_fields };
 
+static const struct field regime_step_fields[] = {
+	TEXT(regime_step_result, from, "a level of the axis"),
+	TEXT(regime_step_result, to, "the next"),
+	EXACT(regime_step_result, ratio, NULL, "of their medians, to over from"),
+	OBJECT(regime_step_result, interval, shape_span, "95 %, of the ratio; its ends have no unit"),
+	EXACT(regime_step_result, p_holm, NULL, "that both are the same, adjusted over the steps"),
+	BOOL(regime_step_result, apart, "their own 95 % intervals do not meet"),
+	END,
+};
+
+static const struct shape shape_regime_step = { "regime_step", "a level of an axis against the next",
+						sizeof(struct regime_step_result), regime_step_fields };
+
+static const struct field regime_fields[] = {
+	TEXT(regime_result, axis, "along which"),
+	TEXT(regime_result, series, "what its cells have in common"),
+	TEXT(regime_result, why, "why it cannot be said; empty: it can"),
+	BOOL(regime_result, found, "there is a change"),
+	TEXT(regime_result, before, "the last level before the most probable place"),
+	TEXT(regime_result, beyond, "the first behind it"),
+	TEXT(regime_result, first, "it is between this level"),
+	TEXT(regime_result, last, "and this with 95 %"),
+	NUMBER(regime_result, probability, "%", "that it is at the most probable place"),
+	EXACT(regime_result, ratio, NULL, "of the medians behind it over those before it"),
+	OBJECT(regime_result, interval, shape_span, "95 %, of the ratio; its ends have no unit"),
+	EXACT(regime_result, p, NULL, "that there is none"),
+	NUMBER(regime_result, spread, NULL, "by which uncertainties were made larger, as levels on a side differ"),
+	TEXT(regime_result, statement, "the same as a sentence"),
+	MANY(regime_result, steps, step_count, FIELD_LIST, &shape_regime_step, NULL, "from level to level"),
+	END,
+};
+
+static const struct shape shape_regime = { "regime", "where along an axis a latency changes",
+					   sizeof(struct regime_result), regime_fields };
+
 static const struct field trial_fields[] = {
 	NUMBER(trial_result, rate_mbps, "Mbit/s", "of the carrier, as asked for"),
 	NUMBER(trial_result, length_s, "s", "as asked for"),
@@ -568,6 +603,8 @@ static const struct field result_fields[] = {
 	MANY(result, quantities, quantity_count, FIELD_LIST, &shape_fact, NULL,
 	     "all there are in some cell: name, and unit as value"),
 	COUNT32(result, headlines, NULL, "so many of them, from the first on, are what a summary is about"),
+	MANY(result, regimes, regime_count, FIELD_LIST, &shape_regime, NULL,
+	     "transit: where along intervals and carriers"),
 	MANY(result, searches, search_count, FIELD_LIST, &shape_search, NULL,
 	     "calibrate: in the order in which they ran"),
 	MANY(result, points, point_count, FIELD_LIST, &shape_fact, NULL, "figures and their stamp points and clock"),
@@ -579,12 +616,7 @@ static const struct field result_fields[] = {
 
 const struct shape shape_result = { "result", "a campaign's result", sizeof(struct result), result_fields };
 
-const struct shape *const shapes[] = { &shape_result,    &shape_cell,    &shape_restart,
-				       &shape_run,       &shape_block,   &shape_ledger,
-				       &shape_quantiles, &shape_span,    &shape_budget,
-				       &shape_mode,      &shape_second,  &shape_chain,
-				       &shape_quantity,  &shape_range,   &shape_ratio,
-				       &shape_family,    &shape_sweep,   &shape_series,
-				       &shape_point,     &shape_problem, &shape_fact,
-				       &shape_event,     &shape_cause,   &shape_cause_side,
-				       &shape_search,    &shape_trial,   NULL };
+&shape_result, &shape_cell, &shape_restart, &shape_run, &shape_block, &shape_ledger, &shape_quantiles, &shape_span,
+	&shape_budget, &shape_mode, &shape_second, &shape_chain, &shape_quantity, &shape_range, &shape_ratio,
+	&shape_family, &shape_sweep, &shape_series, &shape_point, &shape_problem, &shape_fact, &shape_event,
+	&shape_cause, &shape_cause_side, &shape_search, &shape_trial, &shape_regime, &shape_regime_step, NULL

@@ -255,6 +255,8 @@ int report_print_summary(const struct result *r, FILE *out, const struct termina
 		rc = terminal_hops(r, out, style, err);
 	if (rc == 0)
 		rc = terminal_comparisons(r, false, out, style, err);
+	if (rc == 0)
+		rc = terminal_regimes(r, false, out, style, err);
 	if (rc != 0)
 		return rc;
 	terminal_exponents(r, false, out, style);
@@ -410,6 +412,8 @@ int terminal_write(const struct result *r, FILE *out, const struct terminal_styl
 		rc = terminal_quantity_details(r, out, style, err);
 		if (rc == 0)
 			rc = terminal_trials(r, out, style, err);
+		if (rc == 0)
+			rc = terminal_regimes(r, true, out, style, err);
 		if (rc == 0)
 			rc = terminal_comparisons(r, true, out, style, err);
 		if (rc != 0)

@@ -31,6 +31,10 @@ int terminal_second(const struct result *r, FILE *out, const struct terminal_sty
 /* Plans with a stop: section: why each cell stopped. Prints nothing for others. */
 void terminal_stops(const struct result *r, FILE *out);
 
+/* Transit: where the regime changes; with or without the steps between levels. */
+int terminal_regimes(const struct result *r, bool steps, FILE *out, const struct terminal_style *style,
+		     struct err *err);
+
 /* Calibrate: every search with its trials. Prints nothing where there is none. */
 int terminal_trials(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "target/bmv2_line.h"
+#include "target/compile.h"
 
 /* What telemetry may add to a frame: once, and at each switch. */
 enum { SHIM_BYTES = 96, HOP_BYTES = 32 };
@@ -117,10 +118,42 @@ static int check_switches(const struct settings *s, const struct v1model_program
 	return rc;
 }
 
-static int check(const struct target_setup *setup, struct err *err)
+/* Loaded, and what its switches are given understood. */
+static int check_program(const struct target_setup *setup, struct err *err)
 {
 	struct v1model_program program;
 	struct arena arena;
+	int rc;
+
+	arena_init(&arena, 0);
+	rc = load(setup, &arena, &program, err);
+	if (rc == 0)
+		rc = check_switches(setup->settings, &program, &arena, err);
+	arena_release(&arena);
+	return rc;
+}
+
+static int check_source(const struct target_setup *setup, struct err *err)
+{
+	const char *path;
+	struct arena arena;
+	int rc;
+
+	arena_init(&arena, 0);
+	path = v1model_path(setup->directory, setup->program, &arena);
+	rc = path ? p4_check_source(path, err) : err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	arena_release(&arena);
+	return rc;
+}
+
+/* A source is compiled once before anything runs: what is wrong with it is said then. */
+static int prepare(const struct target_setup *setup, struct err *err)
+{
+	return p4_is_source(setup->program) ? check_program(setup, err) : 0;
+}
+
+static int check(const struct target_setup *setup, struct err *err)
+{
 	int rc;
 
 	if (!setup->program)
@@ -128,12 +161,7 @@ static int check(const struct target_setup *setup, struct err *err)
 	rc = bmv2_cpus_check(setup->settings, err);
 	if (rc < 0)
 		return rc;
-	arena_init(&arena, 0);
-	rc = load(setup, &arena, &program, err);
-	if (rc == 0)
-		rc = check_switches(setup->settings, &program, &arena, err);
-	arena_release(&arena);
-	return rc;
+	return p4_is_source(setup->program) ? check_source(setup, err) : check_program(setup, err);
 }
 
 static int check_host(const struct settings *s, struct err *err)
@@ -160,10 +188,10 @@ static char *describe_switch(const struct bmv2 *b)
 	snprintf(entries, sizeof(entries), "%016" PRIx64, b->program.entries.hash);
 	for (uint32_t i = 0; i < b->line.lab->switch_count; i++)
 		written = written && !b->line.switches[i].registers_unwritten;
-	o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:s}", "switch", b->binary.path, "version",
+	o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:s, s:s*}", "switch", b->binary.path, "version",
 		      b->binary.version, "program", b->program.name, "json_fnv1a64", json, "p4info_fnv1a64", p4info,
 		      "entries_fnv1a64", entries, "registers_written", written, "switches",
-		      (int)b->line.lab->switch_count, "cpus", b->line.cpu_words);
+		      (int)b->line.lab->switch_count, "cpus", b->line.cpu_words, "compiler", b->program.compiler);
 	text = o ? json_dumps(o, JSON_COMPACT) : NULL;
 	json_decref(o);
 	return text;
@@ -271,6 +299,7 @@ const struct target_ops target_bmv2 = {
 	.probe = probe,
 	.check = check,
 	.check_host = check_host,
+	.prepare = prepare,
 	.open = open_target,
 	.line = line,
 	.open_agents = bmv2_open_agents,

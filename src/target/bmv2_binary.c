@@ -17,7 +17,7 @@ static bool executable(const char *path)
 	return access(path, X_OK) == 0;
 }
 
-static bool in_path(const char *name, char *ret, size_t size)
+bool binary_in_path(const char *name, char *ret, size_t size)
 {
 	const char *path = getenv("PATH");
 
@@ -66,9 +66,9 @@ int switch_binary_find(const char *wanted, struct switch_binary *ret, struct err
 		*ret = b;
 		return 0;
 	}
-	if ((any && in_path("simple_switch_grpc", b.path, sizeof(b.path))) ||
+	if ((any && binary_in_path("simple_switch_grpc", b.path, sizeof(b.path))) ||
 	    ((any || strcmp(wanted, "tare-switch") == 0) && beside_us("tare-switch", b.path, sizeof(b.path))) ||
-	    in_path(any ? "tare-switch" : wanted, b.path, sizeof(b.path))) {
+	    binary_in_path(any ? "tare-switch" : wanted, b.path, sizeof(b.path))) {
 		*ret = b;
 		return 0;
 	}

@@ -20,6 +20,9 @@ struct switch_binary {
  */
 int switch_binary_find(const char *wanted, struct switch_binary *ret, struct err *err);
 
+/* A program in PATH. */
+bool binary_in_path(const char *name, char *ret, size_t size);
+
 /* Starts it with --version; what it does not answer stays "". */
 void switch_binary_ask_version(struct switch_binary *b);
 

@@ -97,6 +97,8 @@ struct target_ops {
 	int (*check)(const struct target_setup *setup, struct err *err);
 	/* Has this host what these settings ask for? 0, or ERR_HOST. Optional. */
 	int (*check_host)(const struct settings *settings, struct err *err);
+	/* Once before any restart: does what takes a while, such as compiling the program, come out well? Optional. */
+	int (*prepare)(const struct target_setup *setup, struct err *err);
 	/* A restart: everything anew, program loaded, ready for probes. */
 	int (*open)(const struct target_setup *setup, struct target **ret_target, struct err *err);
 	void (*ports)(struct target *target, struct target_ports *ret_ports); /* NULL: it has none */

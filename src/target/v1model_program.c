@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/settings.h"
+#include "target/compile.h"
 
 enum { TEXT_BYTES_MAX = 16 << 20 };
 
@@ -19,8 +20,7 @@ static struct v1model_part brought_part(const char *text, const char *where)
 	return (struct v1model_part){ text, where, length, length ? hash_fnv1a64(text, length) : 0 };
 }
 
-/* The whole file into the arena. */
-static int read_part(const char *path, struct arena *arena, struct v1model_part *ret, struct err *err)
+int v1model_read_part(const char *path, struct arena *arena, struct v1model_part *ret, struct err *err)
 {
 	FILE *file = path ? fopen(path, "re") : NULL;
 	char *text = NULL;
@@ -47,7 +47,7 @@ static int read_part(const char *path, struct arena *arena, struct v1model_part 
 	return rc;
 }
 
-static const char *path_in(const char *directory, const char *name, struct arena *arena)
+const char *v1model_path(const char *directory, const char *name, struct arena *arena)
 {
 	if (name[0] == '/' || !directory || !*directory)
 		return arena_strdup(arena, name);
@@ -60,12 +60,12 @@ static int load_own(const char *path, bool own_p4info, bool own_entries, struct 
 	int stem = (int)(strlen(path) - strlen(".json"));
 	const char *p4info = arena_printf(arena, "%.*s.p4info.txtpb", stem, path);
 	const char *entries = arena_printf(arena, "%.*s.entries", stem, path);
-	int rc = read_part(path, arena, &p->json, err);
+	int rc = v1model_read_part(path, arena, &p->json, err);
 
 	if (rc == 0 && own_p4info) {
 		if (p4info && access(p4info, F_OK) != 0)
 			p4info = arena_printf(arena, "%.*s.p4info.txt", stem, path);
-		rc = read_part(p4info, arena, &p->p4info, err);
+		rc = v1model_read_part(p4info, arena, &p->p4info, err);
 		if (rc == -ENOENT)
 			rc = err_set(err, ERR_USAGE, ENOENT,
 				     "%s has no P4Info beside it; expected %.*s.p4info.txtpb, or p4info: FILE in the "
@@ -73,7 +73,7 @@ static int load_own(const char *path, bool own_p4info, bool own_entries, struct 
 				     path, stem, path);
 	}
 	if (rc == 0 && own_entries && entries && access(entries, F_OK) == 0)
-		rc = read_part(entries, arena, &p->entries, err);
+		rc = v1model_read_part(entries, arena, &p->entries, err);
 	return rc;
 }
 
@@ -89,8 +89,8 @@ static int not_found(const char *name, struct err *err)
 	}
 	names[count] = NULL;
 	near = nearest_name(name, names);
-	return err_set(err, ERR_USAGE, ENOENT, "program \"%s\": unknown%s%s%s; expected %sor a file x.json", name,
-		       near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", list);
+	return err_set(err, ERR_USAGE, ENOENT, "program \"%s\": unknown%s%s%s; expected %sor a file x.json or x.p4",
+		       name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", list);
 }
 
 static int load_brought(const char *name, struct arena *arena, struct v1model_program *p, struct err *err)
@@ -111,6 +111,25 @@ static int load_brought(const char *name, struct arena *arena, struct v1model_pr
 	return 0;
 }
 
+/* P4Info and entries that the plan names itself are not looked for. */
+static int load_source(const char *path, bool own_entries, struct arena *arena, struct v1model_program *p,
+		       struct err *err)
+{
+	const char *entries = arena_printf(arena, "%.*s.entries", (int)(strlen(path) - strlen(".p4")), path);
+	struct p4_compiled compiled = { 0 };
+	int rc = p4_compile(path, arena, &compiled, err);
+
+	if (rc < 0)
+		return rc;
+	p->json = compiled.json;
+	p->p4info = compiled.p4info;
+	p->json.where = p->p4info.where = path; /* the files it made have gone */
+	p->compiler = compiled.compiler;
+	return own_entries && entries && access(entries, F_OK) == 0
+		       ? v1model_read_part(entries, arena, &p->entries, err)
+		       : 0;
+}
+
 int v1model_program_load(const char *name, const char *directory, const char *p4info_path, const char *entries_path,
 			 struct arena *arena, struct v1model_program *ret, struct err *err)
 {
@@ -118,8 +137,13 @@ int v1model_program_load(const char *name, const char *directory, const char *p4
 	size_t length = strlen(name);
 	int rc;
 
-	if (length > 5 && strcmp(name + length - 5, ".json") == 0) {
-		const char *path = path_in(directory, name, arena);
+	if (p4_is_source(name)) {
+		const char *path = v1model_path(directory, name, arena);
+
+		rc = path ? load_source(path, !entries_path, arena, &p, err)
+			  : err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	} else if (length > 5 && strcmp(name + length - 5, ".json") == 0) {
+		const char *path = v1model_path(directory, name, arena);
 
 		rc = path ? load_own(path, !p4info_path, !entries_path, arena, &p, err)
 			  : err_set(err, ERR_HOST, ENOMEM, "out of memory");
@@ -127,9 +151,9 @@ int v1model_program_load(const char *name, const char *directory, const char *p4
 		rc = load_brought(name, arena, &p, err);
 	}
 	if (rc == 0 && p4info_path)
-		rc = read_part(path_in(directory, p4info_path, arena), arena, &p.p4info, err);
+		rc = v1model_read_part(v1model_path(directory, p4info_path, arena), arena, &p.p4info, err);
 	if (rc == 0 && entries_path)
-		rc = read_part(path_in(directory, entries_path, arena), arena, &p.entries, err);
+		rc = v1model_read_part(v1model_path(directory, entries_path, arena), arena, &p.entries, err);
 	if (rc == 0)
 		*ret = p;
 	return rc;
