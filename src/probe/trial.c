@@ -158,17 +158,13 @@ static int send_probes(struct attempt *a, struct transit *rows, uint32_t count, 
 	return 0;
 }
 
-static int attempt(struct attempt *a, uint32_t count, struct trial *ret, struct run_record *record, struct err *err)
+/* `rows` and `values` have room for `count`. */
+static int measure(struct attempt *a, struct transit *rows, double *values, uint32_t count, struct trial *ret,
+		   struct run_record *record, struct err *err)
 {
-	struct transit *rows = calloc(count, sizeof(*rows));
-	double *values = calloc(count, sizeof(*values));
 	struct carrier_counts counts = { 0 };
-	int rc = rows && values
-			 ? 0
-			 : err_set(err, ERR_HOST, ENOMEM, "out of memory for a trial of %" PRIu32 " probes", count);
+	int rc = send_probes(a, rows, count, record, err);
 
-	if (rc == 0)
-		rc = send_probes(a, rows, count, record, err);
 	if (rc == 0) {
 		carrier_halt(a->carrier);
 		rc = wait_for_quiet(a->carrier, &counts, err);
@@ -179,6 +175,19 @@ static int attempt(struct attempt *a, uint32_t count, struct trial *ret, struct 
 	}
 	carrier_stop(a->carrier);
 	a->carrier = NULL;
+	return rc;
+}
+
+static int attempt(struct attempt *a, uint32_t count, struct trial *ret, struct run_record *record, struct err *err)
+{
+	struct transit *rows = calloc(count, sizeof(*rows));
+	double *values = calloc(count, sizeof(*values));
+	int rc;
+
+	if (rows && values)
+		rc = measure(a, rows, values, count, ret, record, err);
+	else
+		rc = err_set(err, ERR_HOST, ENOMEM, "out of memory for a trial of %" PRIu32 " probes", count);
 	free(values);
 	free(rows);
 	return rc;

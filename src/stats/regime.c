@@ -44,7 +44,7 @@ static bool usable(const struct measured *levels, uint32_t count, const char **r
 
 static void steps(const struct measured *levels, uint32_t count, double confidence, struct regime_step *ret)
 {
-	double p[REGIME_LEVELS_MOST];
+	double p[REGIME_LEVELS_MOST] = { 0 };
 
 	for (uint32_t i = 0; i + 1 < count; i++) {
 		ret[i].next = compare_measured(levels[i + 1], levels[i], confidence);
@@ -134,8 +134,8 @@ static void heights(const struct point *points, uint32_t count, double confidenc
 bool regime_find(const struct measured *levels, uint32_t count, double confidence, struct regime_step *ret_steps,
 		 struct regime_change *ret, const char **ret_why)
 {
-	double probability[REGIME_LEVELS_MOST], dof;
-	struct point points[REGIME_LEVELS_MOST];
+	double probability[REGIME_LEVELS_MOST] = { 0 }, dof;
+	struct point points[REGIME_LEVELS_MOST] = { 0 };
 
 	*ret = (struct regime_change){ .spread = 1 };
 	if (!usable(levels, count, ret_why))
