@@ -58,6 +58,10 @@ static const struct name_value transit_points[] = {
 };
 
 static const struct name_value transit_method[] = {
+	{ "regimes",
+	  "along probe intervals and carrier rates: the one change that explains the levels best, by least squares "
+	  "of logarithms with weights 1/u^2, with the places that hold 95 %; levels next to each other by "
+	  "Student's t, adjusted over the steps by Holm" },
 	{ "alignment",
 	  "a packet enters the program after it entered the interface and leaves it before it left: over all "
 	  "probes of a run that bounds the offset between the switch's clock and the host's from both "
@@ -82,6 +86,23 @@ static const struct name_value value_method[] = {
 	{ "intervals",
 	  "order statistics over restarts, interpolated to 95 %; beside them the plain order statistics with "
 	  "their real confidence, and a hierarchical bootstrap (restarts, then runs). None below 6 restarts" },
+};
+
+/* In the words of RFC 9971. */
+static const struct name_value calibrate_method[] = {
+	{ "trial",
+	  "so many frames of carrier at a constant rate with probes among them, on a line that is quiet before and "
+	  "after: what is missing then is lost. What the sender could not send in time is lost with the rest, and "
+	  "marked" },
+	{ "lower and upper bound",
+	  "a rate at which trials are certain to meet the goal, or certain not to (load classification of RFC 9971); "
+	  "reported are the relevant ones: the least upper bound, and the highest lower bound below it, so that where "
+	  "losses are inverted the lower rate is believed" },
+	{ "throughput", "what came through at the lower bound (conditional throughput): the rate less the loss of the "
+			"trial that bounds the share which may exceed the goal" },
+	{ "search",
+	  "trials short at first and long at last, those of each length confirming the bounds of the one before; "
+	  "rates below the answer are checked in the end" },
 };
 
 static const struct name_value comparison_method[] = {
@@ -132,14 +153,18 @@ static int describe_values(struct result *r)
 {
 	const uint32_t own = sizeof(value_method) / sizeof(value_method[0]);
 	const uint32_t shared = sizeof(comparison_method) / sizeof(comparison_method[0]);
+	const uint32_t searches =
+		strcmp(r->measure, "calibrate") == 0 ? sizeof(calibrate_method) / sizeof(calibrate_method[0]) : 0;
 	int rc = copy(&r->arena, value_points, sizeof(value_points) / sizeof(value_points[0]), &r->points,
 		      &r->point_count);
 
-	r->method = arena_array(&r->arena, own + shared + 1, sizeof(*r->method));
+	r->method = arena_array(&r->arena, own + searches + shared + 1, sizeof(*r->method));
 	if (rc < 0 || !r->method)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < own; i++)
 		r->method[r->method_count++] = value_method[i];
+	for (uint32_t i = 0; i < searches; i++)
+		r->method[r->method_count++] = calibrate_method[i];
 	for (uint32_t i = 0; i < shared; i++)
 		r->method[r->method_count++] = comparison_method[i];
 	for (size_t i = 0; i < sizeof(differential_method) / sizeof(differential_method[0]); i++)

@@ -143,6 +143,7 @@ static void every_form_shows_it(void **state)
 	assert_non_null(strstr(page, "Loss by rate"));
 	assert_non_null(strstr(page, "70 to 72"));
 	assert_non_null(strstr(page, "fill=\"none\""));
+	assert_non_null(strstr(page, "load classification of RFC 9971"));
 	assert_int_equal(result_write_json(r, f, &err), 0);
 	fclose(f);
 	assert_int_equal(result_load_text(json, length, "x.json", &again, &err), 0);
