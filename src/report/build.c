@@ -377,8 +377,7 @@ static int measure_all(struct build *b)
 	for (uint32_t c = 0; rc == 0 && c < r->cell_count; c++)
 		rc = cell_hosts(&b->works[c], &r->arena) < 0 ? no_memory(b) : 0;
 	if (rc == 0 && (quantities_list(r) < 0 || ratios_build(r, b->works, measure_view(b->campaign.measure)) < 0 ||
-			sweeps_build(r, measure_view(b->campaign.measure)) < 0 || causes_build(r) < 0))
-			sweeps_build(r, measure_view(b->campaign.measure)) < 0 ||
+			sweeps_build(r, measure_view(b->campaign.measure)) < 0 || causes_build(r) < 0 ||
 			(b->campaign.measure == MEASURE_TRANSIT && regimes_build(r, b->works) < 0)))
 		rc = no_memory(b);
 	return rc;

@@ -616,7 +616,10 @@ static const struct field result_fields[] = {
 
 const struct shape shape_result = { "result", "a campaign's result", sizeof(struct result), result_fields };
 
-&shape_result, &shape_cell, &shape_restart, &shape_run, &shape_block, &shape_ledger, &shape_quantiles, &shape_span,
-	&shape_budget, &shape_mode, &shape_second, &shape_chain, &shape_quantity, &shape_range, &shape_ratio,
-	&shape_family, &shape_sweep, &shape_series, &shape_point, &shape_problem, &shape_fact, &shape_event,
-	&shape_cause, &shape_cause_side, &shape_search, &shape_trial, &shape_regime, &shape_regime_step, NULL
+const struct shape *const shapes[] = {
+	&shape_result,    &shape_cell,    &shape_restart, &shape_run,         &shape_block,  &shape_ledger,
+	&shape_quantiles, &shape_span,    &shape_budget,  &shape_mode,        &shape_second, &shape_chain,
+	&shape_quantity,  &shape_range,   &shape_ratio,   &shape_family,      &shape_sweep,  &shape_series,
+	&shape_point,     &shape_problem, &shape_fact,    &shape_event,       &shape_cause,  &shape_cause_side,
+	&shape_search,    &shape_trial,   &shape_regime,  &shape_regime_step, NULL
+};

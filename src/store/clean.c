@@ -2,6 +2,7 @@
 #include "store/clean.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,10 +51,30 @@ static int remove_unfinished(struct cleaning *c, struct err *err)
 	return 0;
 }
 
+/*
+ * A journal whose first byte is zero was never begun: SQLite does not roll it back, for nothing in the database has
+ * changed yet, and leaves it to the next who writes.
+ */
+static bool journal_is_idle(const struct cleaning *c, char *path, size_t size_bytes)
+{
+	char first = 1;
+	int fd;
+
+	snprintf(path, size_bytes, "%s/tare.db-journal", c->dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (read(fd, &first, 1) <= 0)
+		first = 0; /* empty */
+	close(fd);
+	return first == 0;
+}
+
 /* Opening finishes or undoes what was half-way, closing folds the log away. */
 static int merge_log(struct cleaning *c, struct err *err)
 {
 	bool log = exists(c, "tare.db-wal"), journal = exists(c, "tare.db-journal"), index = exists(c, "tare.db-shm");
+	char path[4200];
 	int r;
 
 	if (!log && !journal && !index)
@@ -61,6 +82,8 @@ static int merge_log(struct cleaning *c, struct err *err)
 	r = store_settle(c->dir, err);
 	if (r < 0)
 		return r;
+	if (journal_is_idle(c, path, sizeof(path)) && unlink(path) != 0)
+		return err_set(err, ERR_HOST, errno, "%s: cannot remove: %s", path, strerror(errno));
 	if (exists(c, "tare.db-wal") || exists(c, "tare.db-journal"))
 		return err_set(err, ERR_HOST, EBUSY, "%s: another program reads tare.db; end it and try again", c->dir);
 	if (log)

@@ -124,6 +124,28 @@ static void killed_run_is_put_in_order(void **state)
 	store_close(s);
 }
 
+/* Killed while it wrote a journal that it had not begun to need: SQLite leaves that alone for ever. */
+static void journal_never_begun_is_removed(void **state)
+{
+	static const char zeros[1000];
+	struct store *s;
+	struct err err = { 0 };
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(store_open_write(dir, fake_plan("text", 1), &s, &err), 0);
+	store_close(s);
+	f = fopen(inside("tare.db-journal"), "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(zeros, 1, sizeof(zeros), f), sizeof(zeros));
+	fclose(f);
+	if (store_clean(dir, say, NULL, &err) != 1)
+		fail_msg("%s", err.message);
+	assert_int_equal(access(inside("tare.db-journal"), F_OK), -1);
+	assert_int_equal(store_open_read(dir, &s, &err), 0);
+	store_close(s);
+}
+
 static void running_tare_is_left_alone(void **state)
 {
 	struct err err = { 0 };
@@ -210,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(killed_run_is_put_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(journal_never_begun_is_removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(running_tare_is_left_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_directories_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(folders_of_the_dead_only, setup, teardown),
