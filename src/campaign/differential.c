@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "campaign/bound.h"
 #include "campaign/measure.h"
 #include "campaign/restart.h"
 #include "campaign/second.h"
@@ -32,6 +33,7 @@ struct measuring {
 	struct second_match second;
 	struct second_pair *second_rows; /* stream->count */
 	struct second reflection;        /* copies that go on to where another clock stamps them */
+	struct campaign_bound bound;     /* the vendor's worst case, if the plan has one */
 	struct run_record record;
 	uint32_t pair_count;
 };
@@ -168,6 +170,9 @@ static int open_restart(struct measuring *m, const struct turn *turn, uint64_t s
 	r = differential_stream_create(&cell.probes, m->plan->directory, &m->stream, err);
 	if (r < 0)
 		return r;
+	r = campaign_bound_from(m->plan, &m->plan->cells[turn->cell], &cell, &m->bound, err);
+	if (r < 0)
+		return r;
 	m->pairs = malloc((m->stream->count ? m->stream->count : 1) * sizeof(*m->pairs));
 	if (!m->pairs)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes",
@@ -230,6 +235,8 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 {
 	int r = store_put_run(store, &m->record, m->pairs, m->pair_count, err);
 
+	if (r == 0)
+		r = store_put_values(store, m->bound.values, m->bound.count, err);
 	if (r < 0 || (!m->clock && !m->reflection.capture))
 		return r;
 	/* one second clock a run: what was captured elsewhere, before what the ports themselves have */

@@ -81,7 +81,7 @@ static void settings_write(FILE *out, const struct settings *settings, const cha
 		char name[80];
 
 		snprintf(name, sizeof(name), "%s%s%s", section, section[0] ? "." : "", s->name);
-		fprintf(out, "  %-20s %s%s\n", name, v->present ? v->text : "-",
+		fprintf(out, "  %-21s %s%s\n", name, v->present ? v->text : "-",
 			v->present && !v->set ? "  (default)" : "");
 	}
 }

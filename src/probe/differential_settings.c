@@ -83,6 +83,25 @@ const struct setting differential_settings[] = {
 	  .type = SETTING_CHOICE,
 	  .choices = clock_choices,
 	  .help = "which clock must stamp there (default: the best it has)" },
+	COUNT("bound_cycles", NULL, 1, 1000000000, "vendor's worst case of the program, in cycles of bound_clock"),
+	{ .name = "bound_clock",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_FREQUENCY,
+	  .least = 1,
+	  .most = 100000000000,
+	  .help = "clock of the vendor's cycles, such as 250MHz" },
+	{ .name = "bound_bus",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_SIZE,
+	  .fallback = "64B",
+	  .least = 1,
+	  .most = 65536,
+	  .help = "width of its bus: one more cycle for each begun by inserted headers" },
+	{ .name = "bound_inserted",
+	  .type = SETTING_QUANTITY,
+	  .dim = QUANTITY_SIZE,
+	  .most = 65536,
+	  .help = "header bytes the program inserts (default: from its .spec; of other targets 0)" },
 	{ .name = NULL },
 };
 
@@ -103,6 +122,23 @@ static void second_clock_check_settings(const struct settings *s,
 		problem(context, "reflect", "cannot mark copies in format instrument; expected tare or oct");
 }
 
+static void bound_check_settings(const struct settings *s,
+				 void (*problem)(void *context, const char *setting, const char *message),
+				 void *context)
+{
+	bool cycles = settings_get(s, "bound_cycles")->present, clock = settings_get(s, "bound_clock")->present;
+
+	if (cycles && !clock)
+		problem(context, "bound_cycles",
+			"has no clock; expected bound_clock: FREQUENCY as well, such as 250MHz");
+	if (clock && !cycles)
+		problem(context, "bound_clock", "is the clock of bound_cycles; expected bound_cycles: N as well");
+	if (settings_get(s, "bound_bus")->set && !cycles)
+		problem(context, "bound_bus", "adds to bound_cycles; expected bound_cycles: N as well");
+	if (settings_get(s, "bound_inserted")->set && !cycles)
+		problem(context, "bound_inserted", "adds to bound_cycles; expected bound_cycles: N as well");
+}
+
 void differential_settings_check(const struct settings *s,
 				 void (*problem)(void *context, const char *setting, const char *message),
 				 void *context)
@@ -113,6 +149,7 @@ void differential_settings_check(const struct settings *s,
 	int64_t rate_mpps = settings_number(s, "rate");
 
 	second_clock_check_settings(s, problem, context);
+	bound_check_settings(s, problem, context);
 	for (unsigned i = 0; i < sizeof(generated_only) / sizeof(generated_only[0]); i++)
 		if (trace && settings_get(s, generated_only[i])->set)
 			problem(context, generated_only[i],

@@ -371,6 +371,8 @@ static int measure_all(struct build *b)
 			rc = no_memory(b);
 		if (rc == 0)
 			rc = cell_packets(&b->works[c], tare, &r->arena, r->seed, b->err);
+		if (rc == 0 && cell_bound(&b->works[c], tare, &r->arena) < 0)
+			rc = no_memory(b);
 	}
 	if (rc == 0)
 		stops_print_exact(r);

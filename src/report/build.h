@@ -145,6 +145,12 @@ int cell_second(struct cell_work *w, const struct cell_work *tare);
 int cell_packets(struct cell_work *w, const struct cell_work *tare, struct arena *arena, uint64_t seed,
 		 struct err *err);
 
+/* Is this value of a run the vendor's bound, not a quantity? */
+bool bound_is_setting(const char *name);
+
+/* Packets against the vendor's worst case, where the plan states one; after cell_net. 0 or -ENOMEM. */
+int cell_bound(struct cell_work *w, const struct cell_work *tare, struct arena *arena);
+
 /* What transit cells have beside their gross figures; then what compares them. */
 int cell_transit(struct cell_work *w, const struct transit_conditions *conditions, struct arena *arena);
 

@@ -430,6 +430,32 @@ static void second_clock(struct problems *p, const struct cell_work *w)
 		say(p, "note", w->cell->title, "%s", s->findings[i]);
 }
 
+static void vendor_bound(struct problems *p, const struct cell_work *w)
+{
+	const struct bound_result *b = w->cell->bound;
+	char names[160] = "";
+	size_t n = 0;
+
+	if (!w->cell->bound_count)
+		return;
+	if (b->packets == 0)
+		say(p, "warning", w->cell->title,
+		    "no packet could be held against the bound of %.1f ns: none has a net of its own", b->bound_ns);
+	else if (b->over == 0 && isnan(b->uncertainty_ns))
+		say(p, "note", w->cell->title,
+		    "whether packets stay under the bound of %.1f ns is not known: it takes the uncertainty of %d "
+		    "blocks",
+		    b->bound_ns, NET_BLOCKS_MIN);
+	if (b->over == 0)
+		return;
+	for (uint32_t i = 0; i < b->worst_count && i < b->over && n < sizeof(names) - 40; i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%.0f by %.1f", i ? ", " : "", b->worst_packet[i],
+				      -b->worst_cycles[i]);
+	say(p, "warning", w->cell->title,
+	    "%" PRIu64 " of %" PRIu64 " packets are over the vendor's bound of %.1f ns, in cycles: packet%s %s%s",
+	    b->over, b->packets, b->bound_ns, plural(b->over), names, b->over > b->worst_count ? ", ..." : "");
+}
+
 /* What the readings themselves say about the clock, in the first valid run of each cell. */
 static void clock_findings(struct problems *p, const struct cell_work *w)
 {
@@ -493,6 +519,7 @@ int problems_build(struct result *result, const struct cell_work *works, uint64_
 		clock_findings(&p, &works[i]);
 		second_clock(&p, &works[i]);
 		irregularities(&p, works[i].cell);
+		vendor_bound(&p, &works[i]);
 	}
 	result->problems = arena_array(&result->arena, p.list.count + 1, sizeof(*result->problems));
 	if (p.rc == 0 && !result->problems)

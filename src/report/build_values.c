@@ -33,6 +33,8 @@ static int find_names(const struct cell_work *w, uint32_t largest, struct arena 
 			for (uint32_t k = 0; w->restarts[i]->runs[j].valid && k < t->value_count; k++) {
 				uint32_t at = 0;
 
+				if (bound_is_setting(t->values[k].name))
+					continue;
 				while (at < c->quantity_count && !same(&c->quantities[at], &t->values[k]))
 					at++;
 				if (at < c->quantity_count)

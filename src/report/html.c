@@ -251,6 +251,7 @@ int html_write(const struct result *r, FILE *out, struct err *err)
 	} else {
 		headline(r, out);
 		figures(r, out);
+		html_bound(r, out);
 		html_second(r, out);
 		html_cells(r, out);
 		html_restarts(r, out);

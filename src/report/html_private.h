@@ -64,6 +64,9 @@ void html_regimes(const struct result *r, FILE *out);
 /* Calibrate: loss by rate, and every trial. Nothing where there is no search. */
 void html_trials(const struct result *r, FILE *out);
 
+/* The vendor's worst case; nothing where none is stated. */
+void html_bound(const struct result *result, FILE *out);
+
 /* Headline, chain and ratios of a transit campaign. */
 void html_transit(const struct result *r, FILE *out);
 void html_telemetry(const struct result *r, FILE *out); /* hop by hop */

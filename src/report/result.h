@@ -215,6 +215,21 @@ struct second_result {
 	uint32_t finding_count;
 };
 
+/* A cell's packets against the vendor's worst case (differential only). A packet is its median over runs, net. */
+struct bound_result {
+	double cycles, clock_hz; /* as the vendor states them */
+	uint32_t bus_bytes;
+	uint32_t inserted_bytes; /* header bytes that the program inserts */
+	double bound_ns;
+	double uncertainty_ns; /* of a packet's net, k = 2; NaN: not known, and no packet under or over the bound */
+	uint64_t packets;      /* with a net: under + unsure + over */
+	uint64_t under, unsure, over;
+	uint64_t without; /* packets lost in half of the runs or more, here or in the tare */
+	double least_cycles, median_cycles, most_cycles; /* margins; NaN: no packet */
+	double *worst_packet, *worst_cycles;             /* the first few that are not under it, worst first */
+	uint32_t worst_count;
+};
+
 /* Where the time from p4_in to p4_out went in a cell whose switch was followed through the scheduler. */
 enum { CAUSE_WAKE_UP, CAUSE_CPU_WAIT, CAUSE_RUNNING, CAUSE_REST, CAUSE_PARTS };
 
@@ -365,6 +380,8 @@ struct cell_result {
 
 	struct second_result *second; /* one, or none */
 	uint32_t second_count;
+	struct bound_result *bound; /* one, or none */
+	uint32_t bound_count;
 
 	double offered_pps, intended_pps;                          /* medians over valid runs */
 	int64_t lateness_p50_ns, lateness_p99_ns, lateness_max_ns; /* medians, and the largest */

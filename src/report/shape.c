@@ -172,6 +172,31 @@ static const struct field second_fields[] = {
 const struct shape shape_second = { "second_clock", "the same probes by a clock that had no part in the measurement",
 				    sizeof(struct second_result), second_fields };
 
+static const struct field bound_fields[] = {
+	NUMBER(bound_result, cycles, NULL, "the vendor's worst case, without inserted headers"),
+	NUMBER(bound_result, clock_hz, "Hz", "of these cycles"),
+	COUNT32(bound_result, bus_bytes, "B", "one more cycle for each begun by inserted headers"),
+	COUNT32(bound_result, inserted_bytes, "B", "of headers that the program inserts"),
+	NUMBER(bound_result, bound_ns, "ns", "what comes of that"),
+	NUMBER(bound_result, uncertainty_ns, "ns",
+	       "of a packet's net, k = 2; null: not known, and all packets are unsure"),
+	COUNT(bound_result, packets, "packets", "held against it: under + unsure + over"),
+	COUNT(bound_result, under, "packets", "under it by more than their uncertainty"),
+	COUNT(bound_result, unsure, "packets", "nearer to it than their uncertainty"),
+	COUNT(bound_result, over, "packets", "over it by more than their uncertainty"),
+	COUNT(bound_result, without, "packets", "without a net: lost in half of the runs or more"),
+	NUMBER(bound_result, least_cycles, "cycles", "smallest margin; negative: over the bound"),
+	NUMBER(bound_result, median_cycles, "cycles", "median margin"),
+	NUMBER(bound_result, most_cycles, "cycles", "largest margin"),
+	MANY(bound_result, worst_packet, worst_count, FIELD_NUMBERS, NULL, NULL,
+	     "the first few that are not under it, worst first"),
+	MANY(bound_result, worst_cycles, worst_count, FIELD_NUMBERS, NULL, "cycles", "their margins"),
+	END,
+};
+
+const struct shape shape_bound = { "bound", "packets against the vendor's worst case", sizeof(struct bound_result),
+				   bound_fields };
+
 static const struct field range_fields[] = {
 	EXACT(span, low, "its own", "lower end; null: there is no such interval"),
 	EXACT(span, high, "its own", "upper end"),
@@ -441,6 +466,7 @@ static const struct field cell_fields[] = {
 	NUMBER(cell_result, error_ns, "ns", "net_ns - truth_net_ns"),
 	NUMBER(cell_result, paired_error_ns, "ns", "the same probe by probe: excess_ns, the null's taken off"),
 	MANY(cell_result, second, second_count, FIELD_LIST, &shape_second, NULL, "one, or none"),
+	MANY(cell_result, bound, bound_count, FIELD_LIST, &shape_bound, NULL, "one, or none"),
 	NUMBER(cell_result, offered_pps, "pps", "median over valid runs"),
 	NUMBER(cell_result, intended_pps, "pps", "median over valid runs"),
 	INTEGER(cell_result, lateness_p50_ns, "ns", "median over valid runs"),
@@ -621,5 +647,5 @@ const struct shape *const shapes[] = {
 	&shape_quantiles, &shape_span,    &shape_budget,  &shape_mode,        &shape_second, &shape_chain,
 	&shape_quantity,  &shape_range,   &shape_ratio,   &shape_family,      &shape_sweep,  &shape_series,
 	&shape_point,     &shape_problem, &shape_fact,    &shape_event,       &shape_cause,  &shape_cause_side,
-	&shape_search,    &shape_trial,   &shape_regime,  &shape_regime_step, NULL
+	&shape_search,    &shape_trial,   &shape_regime,  &shape_regime_step, &shape_bound,  NULL
 };

@@ -46,7 +46,7 @@ struct shape {
 extern const struct shape shape_result, shape_cell, shape_restart, shape_run, shape_block, shape_ledger,
 	shape_quantiles, shape_span, shape_budget, shape_mode, shape_second, shape_problem, shape_fact, shape_event,
 	shape_chain, shape_ratio, shape_range, shape_quantity, shape_family, shape_sweep, shape_series, shape_point;
-extern const struct shape shape_cause, shape_cause_side;
+extern const struct shape shape_cause, shape_cause_side, shape_bound;
 
 /* All of them, the root first; NULL-terminated. */
 extern const struct shape *const shapes[];

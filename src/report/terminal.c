@@ -250,6 +250,8 @@ int report_print_summary(const struct result *r, FILE *out, const struct termina
 	if (rc == 0)
 		rc = terminal_second(r, out, style, err);
 	if (rc == 0)
+		rc = terminal_bound(r, out, style, err);
+	if (rc == 0)
 		rc = terminal_quantities(r, out, style, err);
 	if (rc == 0 && is(r, "telemetry"))
 		rc = terminal_hops(r, out, style, err);

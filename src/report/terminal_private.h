@@ -28,6 +28,9 @@ void terminal_causes(const struct result *r, FILE *out, const struct terminal_st
 /* The second clock: a row a cell that has one. Prints nothing where none has. */
 int terminal_second(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
 
+/* The vendor's worst case: a row a cell that is held against one. Prints nothing where none is. */
+int terminal_bound(const struct result *r, FILE *out, const struct terminal_style *style, struct err *err);
+
 /* Plans with a stop: section: why each cell stopped. Prints nothing for others. */
 void terminal_stops(const struct result *r, FILE *out);
 

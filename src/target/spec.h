@@ -155,4 +155,11 @@ const struct spec_table *spec_find_table(const struct spec *spec, const char *na
 /* Width in bits of "h.HEADER.FIELD" or "m.FIELD"; 0: no such field. */
 uint32_t spec_operand_bits(const struct spec *spec, const char *operand);
 
+/*
+ * Most bytes of headers that the program can put into a frame that had none of them: emitted, never extracted, made
+ * valid somewhere. A header that was extracted and is emitted again is the frame's own. What a frame really gets may be
+ * less: a parser that reads a header on one way only and an action that makes it valid on another is not told apart.
+ */
+uint32_t spec_inserted_bytes(const struct spec *spec);
+
 #endif

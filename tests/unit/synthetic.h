@@ -45,6 +45,8 @@ struct synthetic {
 	uint32_t failed_turn;     /* this turn fails; UINT32_MAX: none */
 	uint32_t turns;           /* how many run; 0: all */
 	void (*spoil)(struct run_record *run, uint32_t turn); /* last touch to a record; NULL: none */
+	const struct run_value *values;                       /* put with each run of a program */
+	uint32_t value_count;
 };
 
 static inline struct plan *synthetic_plan(const struct synthetic *s)
@@ -200,6 +202,8 @@ static inline int synthetic_write(const struct synthetic *s, const char *dir, st
 			if (t == s->unbalanced_turn && r == 0)
 				run.ledger.classified--;
 			rc = store_put_run(store, &run, pairs, s->probes, err);
+			if (rc == 0 && plan->turns[t].cell < s->program_count)
+				rc = store_put_values(store, s->values, s->value_count, err);
 		}
 		if (rc == 0)
 			rc = store_commit_restart(store, "{\"kind\":\"synthetic\"}",

@@ -179,6 +179,34 @@ static void instructions_keep_their_text(void **state)
 	assert_int_equal(code->items[4].line, 90);
 }
 
+/* The program with this before its last two lines, and an action more. */
+static uint32_t inserted(const char *middle, const char *action)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s%s", STRUCTS,
+		 "struct tag_t {\n\tbit<16> a\n\tbit<16> b\n}\nheader tag instanceof tag_t\n", NAMES, ACTIONS, action,
+		 TABLES, "apply {\n\trx m.in\n\textract h.ether\n", middle,
+		 "\temit h.ether\n\temit h.tag\n\ttx m.out\n}\n");
+	return spec_inserted_bytes(parse(text));
+}
+
+static void inserted_bytes_are_those_of_headers_it_makes(void **state)
+{
+	static const char makes[] = "action tag_it args none {\n\tvalidate h.tag\n\treturn\n}\n";
+
+	(void)state;
+	assert_int_equal(spec_inserted_bytes(parse(WHOLE)), 0);
+	/* never valid, so never emitted; made valid by the program, by an action; the frame's own */
+	assert_int_equal(inserted("", ""), 0);
+	assert_int_equal(inserted("\tvalidate h.tag\n", ""), 4);
+	assert_int_equal(inserted("", makes), 4);
+	assert_int_equal(inserted("\textract h.tag\n", makes), 0);
+	/* once more than it was read; and two ways out are not two headers */
+	assert_int_equal(inserted("\temit h.ether\n", ""), 14);
+	assert_int_equal(inserted("\tvalidate h.tag\n\temit h.tag\n\ttx m.out\n", ""), 4);
+}
+
 static void declarations_it_only_names(void **state)
 {
 	struct spec *s = parse("rss h_0\n" WHOLE "extobj x instanceof y\n");
@@ -405,6 +433,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(whole_program_is_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(tables_are_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(instructions_keep_their_text, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(inserted_bytes_are_those_of_headers_it_makes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(declarations_it_only_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(line_ends_and_a_missing_last_one, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_text, set_up, tear_down),
