@@ -39,7 +39,7 @@ static int ask_time(struct far_link *link, const atomic_bool *interrupted, struc
 {
 	*ret = (struct far_tick){ 0 };
 	for (int i = 0; i < QUESTIONS; i++) {
-		struct far_message m;
+		struct far_message m = { 0 };
 		uint64_t from = tsc_stamp(), to;
 		int r = far_link_send(link, FAR_PING, NULL, 0, err);
 
