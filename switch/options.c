@@ -36,7 +36,7 @@ static int number(const char *value, uint64_t least, uint64_t most, uint64_t *re
 
 static int number32(const char *value, uint32_t least, uint32_t most, uint32_t *ret, struct err *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	int rc = number(value, least, most, &n, err);
 
 	if (rc == 0)
@@ -48,7 +48,7 @@ static int number32(const char *value, uint32_t least, uint32_t most, uint32_t *
 static int time_us(const char *value, int64_t *ret_us, struct err *err)
 {
 	bool negative = value[0] == '-';
-	int64_t ns;
+	int64_t ns = 0;
 	int rc = quantity_parse(value + negative, QUANTITY_TIME, &ns, err);
 
 	if (rc == 0 && ns % 1000)
@@ -271,6 +271,8 @@ static int split(const char *value, char separator, const char *form, char *ret_
 {
 	const char *at = strchr(value, separator);
 
+	ret_first[0] = '\0';
+	*ret_second = "";
 	if (!at || (size_t)(at - value) >= size_bytes)
 		return err_set(err, ERR_USAGE, EINVAL, "'%s'; %s is expected", value, form);
 	memcpy(ret_first, value, (size_t)(at - value));
@@ -403,7 +405,7 @@ static bool is_directory(const char *text)
 	return text && text[0] != '-' && stat(text, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int unknown(const char *text, struct err *err)
+static void unknown(const char *text, struct err *err)
 {
 	const char *names[ROWS + 1], *near;
 
@@ -412,8 +414,9 @@ static int unknown(const char *text, struct err *err)
 	names[ROWS] = NULL;
 	near = nearest_name(text + 2, names);
 	if (near && text[1] == '-')
-		return err_set(err, ERR_USAGE, EINVAL, "unknown option '%s'; did you mean --%s?", text, near);
-	return err_set(err, ERR_USAGE, EINVAL, "unknown option '%s'; see tare-switch -h", text);
+		err_set(err, ERR_USAGE, EINVAL, "unknown option '%s'; did you mean --%s?", text, near);
+	else
+		err_set(err, ERR_USAGE, EINVAL, "unknown option '%s'; see tare-switch -h", text);
 }
 
 /* The option at argv[*at], and its value, which moves *at when it is a word of its own. */
@@ -435,8 +438,10 @@ static int read_option(int argc, char **argv, int *at, const struct row **ret_ro
 		else if (text[2])
 			row = NULL;
 	}
-	if (!row)
-		return unknown(text, err);
+	if (!row) {
+		unknown(text, err);
+		return -EINVAL;
+	}
 	*ret_row = row;
 	if (!row->value && *ret_value)
 		return err_set(err, ERR_USAGE, EINVAL, "option --%s takes no value", row->name);

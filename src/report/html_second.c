@@ -7,16 +7,21 @@
 
 /* The page's part of the second clock: net by both, agreement packet by packet, and quantile by quantile. */
 
+static const struct second_result *second_of(const struct cell_result *c)
+{
+	return c->second_count ? c->second : NULL;
+}
+
 static void rows(const struct result *r, FILE *out)
 {
 	char text[FORMAT_BYTES];
 
 	for (uint32_t i = 0; i < r->cell_count; i++) {
 		const struct cell_result *c = &r->cells[i];
-		const struct second_result *s = c->second;
+		const struct second_result *s = second_of(c);
 		const struct span limits = { s ? s->low_ns : NAN, s ? s->high_ns : NAN, 95 };
 
-		if (!c->second_count)
+		if (!s)
 			continue;
 		fputs("<tr>", out);
 		html_cell(out, NULL, c->title);
@@ -37,9 +42,8 @@ static void rows(const struct result *r, FILE *out)
 }
 
 /* The shift function of a cell: where the band leaves out zero the clocks differ there. */
-static void shift(const struct cell_result *c, FILE *out)
+static void shift(const struct cell_result *c, const struct second_result *s, FILE *out)
 {
-	const struct second_result *s = c->second;
 	char text[FORMAT_BYTES];
 
 	fputs("<details><summary>", out);
@@ -69,7 +73,7 @@ void html_second(const struct result *r, FILE *out)
 	const struct second_result *any = NULL;
 
 	for (uint32_t i = 0; i < r->cell_count && !any; i++)
-		any = r->cells[i].second_count ? r->cells[i].second : NULL;
+		any = second_of(&r->cells[i]);
 	if (!any)
 		return;
 	fputs("<h2>The second clock</h2>\n<p>Stamped by ", out);
@@ -91,15 +95,21 @@ void html_second(const struct result *r, FILE *out)
 	      "by "
 	      "Anderson and Darling, 5 %.</p>\n",
 	      out);
-	for (uint32_t i = 0; i < r->cell_count; i++)
-		if (r->cells[i].second_count && r->cells[i].second->shift_count)
-			shift(&r->cells[i], out);
-	for (uint32_t i = 0; i < r->cell_count; i++)
-		for (uint32_t k = 0; r->cells[i].second_count && k < r->cells[i].second->finding_count; k++) {
+	for (uint32_t i = 0; i < r->cell_count; i++) {
+		const struct second_result *s = second_of(&r->cells[i]);
+
+		if (s && s->shift_count)
+			shift(&r->cells[i], s, out);
+	}
+	for (uint32_t i = 0; i < r->cell_count; i++) {
+		const struct second_result *s = second_of(&r->cells[i]);
+
+		for (uint32_t k = 0; s && k < s->finding_count; k++) {
 			fputs("<p>", out);
 			html_text(out, r->cells[i].title);
 			fputs(": ", out);
-			html_text(out, r->cells[i].second->findings[k]);
+			html_text(out, s->findings[k]);
 			fputs("</p>\n", out);
 		}
+	}
 }
