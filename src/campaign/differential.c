@@ -225,6 +225,7 @@ static int run(struct measuring *m, uint32_t number, const char **ret_invalid, s
 	r = restart_outcome(m->target, r, err);
 	if (r < 0)
 		return r;
+	m->record.tsc_hz *= 1 + m->config.faults.rate_ppm / 1e6;
 	/* a row for every probe sent */
 	m->pair_count = (uint32_t)m->record.ledger.sent;
 	*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;

@@ -26,12 +26,13 @@ static const char plan_text[] = "name: verify\n"
 				"runs: 2\n"
 				"target: { kind: card, drift: %s, io: %s }\n"
 				"matrix: { program: [\"null\", 107ns, 149ns, 177ns, 364ns, 107ns/137ns] }\n"
+				"extra: [{ program: 364ns, stamps: \"yes\" }]\n"
 				"tare: { program: \"null\" }\n"
 				"probes: { count: %lld, rate: 10kpps, size: 64B, cores: %s }\n";
 
 /* What --inject spoils, each in a way that a check that works must find. */
-enum inject { INJECT_NOTHING, INJECT_BIAS, INJECT_LEDGER, INJECT_DRIFT };
-static const char *const inject_choices[] = { "nothing", "bias", "ledger", "drift", NULL };
+enum inject { INJECT_NOTHING, INJECT_BIAS, INJECT_LEDGER, INJECT_DRIFT, INJECT_RATE };
+static const char *const inject_choices[] = { "nothing", "bias", "ledger", "drift", "rate", NULL };
 static const char *const cores_choices[] = { "auto", "1", "2", NULL };
 static const char *const io_choices[] = { "memory", "dpdk", NULL };
 
@@ -40,6 +41,8 @@ static const struct differential_faults faults_of[] = {
 	[INJECT_BIAS] = { .path_bias_ns = 40 },
 	[INJECT_LEDGER] = { .forget_every = 100 },
 	[INJECT_DRIFT] = { 0 }, /* the card's own setting */
+	/* in measurement and truth alike, as both count the TSC: what only a second clock can tell */
+	[INJECT_RATE] = { .rate_ppm = 200000 },
 };
 
 static int plan_make(const struct invocation *inv, struct plan **ret_plan, struct err *err)
@@ -196,7 +199,7 @@ static const struct setting verify_options[] = {
 	  .choices = inject_choices,
 	  .fallback = "nothing",
 	  .help = "spoil the measurement, to see the check fail: a biased receiver, a forgetful ledger, a drifting "
-		  "tare" },
+		  "tare, a TSC rate that is wrong" },
 	{ .name = "output",
 	  .short_name = 'o',
 	  .type = SETTING_TEXT,
@@ -215,7 +218,9 @@ const struct verb verb_verify = {
 	.description =
 		"Measures an emulated card that holds packets for known times (none, 107, 149, 177 and 364 ns, and a "
 		"program of two modes) and keeps its own record of what it really did. Levels are interleaved in "
-		"randomised blocks; the whole is a campaign like any other.\n\n"
+		"randomised blocks; the whole is a campaign like any other. One level is stamped by the kernel's clock "
+		"as "
+		"well, and its net by that must agree with the first's to the limit.\n\n"
 		"Passes when every error is inside its own expanded uncertainty (k = 3) and every uncertainty is under "
 		"the limit; exit status 0, else 1 with the reason. About a minute.",
 	.options = verify_options,

@@ -24,7 +24,8 @@
 
 /* What tests inject into the measuring side, so that verify is seen to fail. All zero: nothing. */
 struct differential_faults {
-	int64_t path_bias_ns;  /* added to each path stamp: a biased receiver */
+	int64_t path_bias_ns; /* added to each path stamp: a biased receiver */
+	int32_t rate_ppm; /* the TSC's rate in the record is so much too high: by the caller, once the run is over */
 	uint32_t forget_every; /* the matcher forgets each nth frame: the ledger cannot balance */
 };
 

@@ -13,6 +13,7 @@
 #include "io/dpdk.h"
 #include "io/memory.h"
 #include "target/card_private.h"
+#include "target/card_stamps.h"
 
 #define TIME(name_, fallback_, least_, most_, help_)                                                                   \
 	{                                                                                                              \
@@ -49,6 +50,7 @@ static const struct setting card_settings[] = {
 	  .choices = io_choices,
 	  .fallback = "memory",
 	  .help = "what its ports are" },
+	{ .name = "stamps", .type = SETTING_FLAG, .help = "stamp arrivals by the kernel's clock too, as a second one" },
 	{ .name = NULL },
 };
 
@@ -139,6 +141,17 @@ static int ports_open(struct card *card, enum card_io io, uint32_t frame_bytes, 
 	return 0;
 }
 
+/* A second clock behind the first, at both receiving ports. */
+static int stamps_open(struct card *card, struct err *err)
+{
+	int r = card_stamps_open(card->ports.path, &card->ports.path, err);
+
+	if (r == 0)
+		r = card_stamps_open(card->ports.bypass, &card->ports.bypass, err);
+	card->ports.clock = CARD_STAMPS_CLOCK;
+	return r;
+}
+
 static void facts_write(struct card *card, const struct target_setup *setup)
 {
 	const struct settings *s = setup->settings;
@@ -214,6 +227,8 @@ static int card_open(const struct target_setup *setup, struct target **ret_targe
 		r = err_set(err, ERR_HOST, ENOMEM, "no memory for a card's records of %u frames", card->frame_count);
 	else
 		r = ports_open(card, settings_number(setup->settings, "io"), setup->frame_bytes, err);
+	if (r == 0 && settings_flag(setup->settings, "stamps"))
+		r = stamps_open(card, err);
 	if (r < 0) {
 		card_close(&card->target);
 		return r;

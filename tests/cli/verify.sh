@@ -36,13 +36,14 @@ grep -q 'mode 2 of 2' "$out/out" || complain "the two modes are not checked apar
 
 verify --json --seed 2 || verify --json --seed 3 || complain "a sound installation does not pass (JSON)"
 grep -q '"pass": true' "$out/out" || complain "no verdict in the JSON"
-for member in name injected_ns recovered_ns error_ns u_ns within_20ns ledger sent matched lost; do
+for member in name injected_ns recovered_ns error_ns u_ns within_20ns second_ns apart_ns ledger sent matched lost; do
 	grep -q "\"$member\"" "$out/out" || complain "the JSON has no $member"
 done
 
 expect 1 'is outside its own uncertainty' --inject bias
 expect 1 'ledger does not balance' --inject ledger
 expect 1 'the tare drifted by up to' --inject drift
+expect 1 'by the second clock (kernel, CLOCK_MONOTONIC_RAW) the same probes took' --inject rate
 expect 1 'is not under the limit of 1.0 ns' --limit 1ns
 ls -d "$out"/tare-verify-* 2>/dev/null && complain "a directory is left behind"
 exit $status
