@@ -26,6 +26,10 @@ fail() {
 	exit 1
 }
 
+frames_of() {
+	sed -n "s/^ *$1: *//p" /proc/net/dev | awk '{ print $10 }'
+}
+
 cable() {
 	ip link add "$1" type veth peer name "b_$1" || fail "no cable"
 	echo 1 >"/proc/sys/net/ipv6/conf/$1/disable_ipv6"
@@ -111,10 +115,16 @@ rm -r campaign
 # --- a port that goes while probes are under way ---
 plan 'reflect: r, capture: b_r'
 sed -i 's/count: 200/count: 4000/' plan.yaml
+before=$(frames_of r)
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 &
-sleep 1.5
+pid=$!
+# once probes are under way: a busy machine takes its time to get there
+for i in $(seq 200); do
+	[ $(($(frames_of r) - before)) -gt 200 ] && break
+	sleep 0.05
+done
 ip link del r
-wait $!
+wait $pid
 grep -qE "reflect: port r (vanished|went down) during the run|capture b_r: the interface (vanished|went down) during the run" out ||
 	fail "a port that vanished is not said: $(cat out)"
 rm -rf campaign

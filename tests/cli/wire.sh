@@ -26,6 +26,10 @@ fail() {
 	exit 1
 }
 
+frames_of() {
+	sed -n "s/^ *$1: *//p" /proc/net/dev | awk '{ print $2 }'
+}
+
 cable() {
 	ip link add "$1" type veth peer name "b_$1" || fail "no cable"
 	echo 1 >"/proc/sys/net/ipv6/conf/$1/disable_ipv6"
@@ -156,9 +160,14 @@ rm -rf campaign
 # a port that vanishes while probes are under way
 runs=50
 plan "$ports, $loads" >plan.yaml
+before=$(frames_of path)
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 &
 pid=$!
-sleep 1
+# once probes are under way: a busy machine takes its time to get there
+for i in $(seq 200); do
+	[ $(($(frames_of path) - before)) -gt 200 ] && break
+	sleep 0.05
+done
 ip link del path
 wait $pid
 status=$?
