@@ -307,7 +307,7 @@ static void faults_and_ledger_agree(void **state)
 	static const char *const all[] = { "loss",       "2%", "duplicates", "2%",   "reorder", "2%",
 					   "unreadable", "2%", "jitter",     "20ns", NULL };
 	static const char *const *const faults[] = { loss, duplicates, reorder, unreadable, all, all, all };
-	enum { PROBES = 1000, RUNS_MOST = SANITIZED ? 8 : 40 };
+	enum { PROBES = 1000, RUNS_MOST = SANITIZED ? 8 : 400 };
 	struct stream *stream = stream_of(PROBES, 20000, 64);
 	struct pair *pairs = pairs_of(stream);
 
