@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 
 #include "campaign/campaign.h"
 #include "fake_plan.h"
+#include "scratch.h"
 
 /*
  * The order of things, told by a measure that measures nothing: it writes down
@@ -36,8 +36,6 @@ static struct {
 	unsigned put_fails; /* the nth put (from 1) of all fails, as a full disk does */
 	atomic_bool flag;
 } fake;
-
-static char dir[] = "/tmp/tare-campaign-XXXXXX";
 
 static void called(char what)
 {
@@ -164,24 +162,9 @@ static struct campaign_options options(void)
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&fake, 0, sizeof(fake));
 	memset(&seen, 0, sizeof(seen));
-	strcpy(dir, "/tmp/tare-campaign-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	(void)state;
-	while (d && (e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	return rmdir(dir);
+	return make_scratch(state);
 }
 
 static struct store *open_store(void)
@@ -189,7 +172,7 @@ static struct store *open_store(void)
 	struct err err = { 0 };
 	struct store *s = NULL;
 
-	if (store_open_write(dir, fake_plan("text", BLOCKS), &s, &err) != 0)
+	if (store_open_write(scratch, fake_plan("text", BLOCKS), &s, &err) != 0)
 		fail_msg("%s", err.message);
 	return s;
 }
@@ -214,7 +197,7 @@ static uint32_t stored(struct arena *arena, struct stored_restart **ret, struct 
 	uint32_t count;
 
 	arena_init(arena, 0);
-	assert_int_equal(store_open_read(dir, &s, &err), 0);
+	assert_int_equal(store_open_read(scratch, &s, &err), 0);
 	assert_int_equal(store_read_restarts(s, arena, ret, &count, &err), 0);
 	assert_int_equal(store_read_campaign(s, arena, ret_campaign, &err), 0);
 	store_close(s);
@@ -494,17 +477,17 @@ static void measure_that_is_not_there_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_turns_run_in_the_order_of_the_plan, setup, teardown),
-		cmocka_unit_test_setup_teardown(progress_counts_to_the_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(failed_restart_is_kept_and_the_campaign_goes_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(campaign_stops_when_nothing_works, setup, teardown),
-		cmocka_unit_test_setup_teardown(interrupted_restart_leaves_nothing_and_resumes, setup, teardown),
-		cmocka_unit_test_setup_teardown(flag_between_restarts_stops_too, setup, teardown),
-		cmocka_unit_test_setup_teardown(store_that_fails_ends_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(begin_that_fails_ends_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(host_is_checked_before, setup, teardown),
-		cmocka_unit_test_setup_teardown(settings_that_hold_are_stored, setup, teardown),
-		cmocka_unit_test_setup_teardown(measure_that_is_not_there_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(all_turns_run_in_the_order_of_the_plan, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(progress_counts_to_the_end, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(failed_restart_is_kept_and_the_campaign_goes_on, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(campaign_stops_when_nothing_works, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(interrupted_restart_leaves_nothing_and_resumes, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(flag_between_restarts_stops_too, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(store_that_fails_ends_it, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(begin_that_fails_ends_it, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(host_is_checked_before, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(settings_that_hold_are_stored, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(measure_that_is_not_there_is_refused, setup, remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

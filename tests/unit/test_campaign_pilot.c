@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 #include "base/rng.h"
 #include "campaign/pilot.h"
 #include "fake_plan.h"
+#include "scratch.h"
 
 /* A pilot's store with variances that are known, made run by run; what is read back is what went in. */
 enum { BLOCKS = 60, RUNS = 2, PROBES = 200 };
@@ -21,28 +21,6 @@ enum { BLOCKS = 60, RUNS = 2, PROBES = 200 };
 #define RESTART_SD 30.0
 #define RUN_SD     10.0
 #define PROBE_SD   80.0
-
-static char dir[] = "/tmp/tare-pilot-XXXXXX";
-
-static int setup(void **state)
-{
-	(void)state;
-	strcpy(dir, "/tmp/tare-pilot-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	(void)state;
-	while (d && (e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	return rmdir(dir);
-}
 
 static void put_run(struct store *s, struct rng *rng, double level, uint32_t number, bool invalid)
 {
@@ -73,7 +51,7 @@ static struct store *fill(uint32_t fail_cell)
 	struct rng rng;
 
 	rng_init(&rng, 11);
-	assert_int_equal(store_open_write(dir, plan, &s, &err), 0);
+	assert_int_equal(store_open_write(scratch, plan, &s, &err), 0);
 	for (uint32_t t = 0; t < plan->turn_count; t++) {
 		const struct turn *turn = &plan->turns[t];
 		bool fails = turn->cell == fail_cell && turn->block > 0;
@@ -85,7 +63,7 @@ static struct store *fill(uint32_t fail_cell)
 		assert_int_equal(store_commit_restart(s, NULL, fails ? "it did" : NULL, &err), 0);
 	}
 	store_close(s);
-	assert_int_equal(store_open_read(dir, &s, &err), 0);
+	assert_int_equal(store_open_read(scratch, &s, &err), 0);
 	return s;
 }
 
@@ -142,8 +120,9 @@ static void a_cell_that_failed_is_told_and_left_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(variances_and_costs_come_back_with_the_tares, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_cell_that_failed_is_told_and_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(variances_and_costs_come_back_with_the_tares, make_scratch,
+						remove_scratch),
+		cmocka_unit_test_setup_teardown(a_cell_that_failed_is_told_and_left_out, make_scratch, remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -16,6 +15,7 @@
 #include "campaign/campaign.h"
 #include "fake_plan.h"
 #include "report/result.h"
+#include "scratch.h"
 
 /*
  * Campaigns with a stop: section, run by a measure whose figures are written down: the first cell is steady, the second
@@ -32,8 +32,6 @@ static struct {
 	bool values; /* runs yield a value, and no probes */
 	atomic_bool flag;
 } fake;
-
-static char dir[] = "/tmp/tare-stop-XXXXXX";
 
 static int64_t figure_of(uint32_t cell, uint32_t restart)
 {
@@ -133,24 +131,9 @@ static struct plan *stopping_plan(void)
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&fake, 0, sizeof(fake));
 	fake.fail_cell = UINT32_MAX;
-	strcpy(dir, "/tmp/tare-stop-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	(void)state;
-	while (d && (e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	return rmdir(dir);
+	return make_scratch(state);
 }
 
 static struct campaign_progress seen;
@@ -170,7 +153,7 @@ static int run_once(bool retry, struct campaign_counts *counts, struct err *err)
 	struct store *s = NULL;
 	int r;
 
-	if (store_open_write(dir, stopping_plan(), &s, err) != 0)
+	if (store_open_write(scratch, stopping_plan(), &s, err) != 0)
 		fail_msg("%s", err->message);
 	r = campaign_run(stopping_plan(), s, &o, counts, err);
 	store_close(s);
@@ -185,7 +168,7 @@ static void read_back(struct arena *arena, struct stored_campaign *ret, uint32_t
 	uint32_t count;
 
 	arena_init(arena, 0);
-	assert_int_equal(store_open_read(dir, &s, &err), 0);
+	assert_int_equal(store_open_read(scratch, &s, &err), 0);
 	assert_int_equal(store_read_campaign(s, arena, ret, &err), 0);
 	assert_int_equal(store_read_restarts(s, arena, &list, &count, &err), 0);
 	memset(restarts, 0, FAKE_CELLS * sizeof(*restarts));
@@ -252,7 +235,7 @@ static void the_same_decisions_after_an_interruption(void **state)
 	for (unsigned at = 1; at <= runs; at += 5) {
 		unsigned done;
 
-		teardown(state);
+		remove_scratch(state);
 		setup(state);
 		fake.stop_at_run = at;
 		assert_int_equal(run_once(false, &counts, &err), -EINTR);
@@ -318,7 +301,7 @@ static void the_width_is_that_of_the_report(void **state)
 
 	(void)state;
 	assert_int_equal(run_once(false, &counts, &err), 0);
-	assert_int_equal(store_open_read(dir, &s, &err), 0);
+	assert_int_equal(store_open_read(scratch, &s, &err), 0);
 	assert_int_equal(result_build(s, &result, &err), 0);
 	store_close(s);
 	assert_int_equal(result->turns, counts.turns);
@@ -356,12 +339,12 @@ static void what_is_left_is_estimated_from_the_widths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(steady_cells_leave_and_the_others_go_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_same_decisions_after_an_interruption, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_failed_restart_does_not_count, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_value_decides_where_runs_have_no_probes, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_width_is_that_of_the_report, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_left_is_estimated_from_the_widths, setup, teardown),
+		cmocka_unit_test_setup_teardown(steady_cells_leave_and_the_others_go_on, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(the_same_decisions_after_an_interruption, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(a_failed_restart_does_not_count, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(a_value_decides_where_runs_have_no_probes, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(the_width_is_that_of_the_report, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(what_is_left_is_estimated_from_the_widths, setup, remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -18,10 +17,10 @@
 
 #include "campaign/clean.h"
 #include "fake_plan.h"
+#include "scratch.h"
 #include "store/clean.h"
 #include "store/store.h"
 
-static char dir[64];
 static unsigned said;
 static char last[512];
 
@@ -34,15 +33,6 @@ static void say(void *context, const char *what)
 
 static const struct clean_say sayer = { say, NULL };
 
-static const char *inside(const char *name)
-{
-	static char path[4][192];
-	static unsigned turn;
-
-	snprintf(path[++turn % 4], sizeof(path[0]), "%s/%s", dir, name);
-	return path[turn % 4];
-}
-
 static void touch(const char *path)
 {
 	int fd = open(path, O_CREAT | O_WRONLY, 0666);
@@ -53,24 +43,8 @@ static void touch(const char *path)
 
 static int setup(void **state)
 {
-	(void)state;
 	said = 0;
-	strcpy(dir, "/tmp/tare-clean-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	(void)state;
-	while (d && (e = readdir(d)))
-		if (unlinkat(dirfd(d), e->d_name, 0) != 0)
-			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
-	if (d)
-		closedir(d);
-	return rmdir(dir);
+	return make_scratch(state);
 }
 
 /* A writer that committed one restart and was killed inside the next. */
@@ -84,7 +58,7 @@ static void kill_a_writer(void)
 		struct err err = { 0 };
 		struct store *s;
 
-		if (store_open_write(dir, fake_plan("text", 1), &s, &err) == 0 &&
+		if (store_open_write(scratch, fake_plan("text", 1), &s, &err) == 0 &&
 		    store_begin_restart(s, 0, &err) == 0 && store_commit_restart(s, NULL, NULL, &err) == 0 &&
 		    store_begin_restart(s, 1, &err) == 0)
 			kill(getpid(), SIGKILL);
@@ -104,19 +78,19 @@ static void killed_run_is_put_in_order(void **state)
 
 	(void)state;
 	kill_a_writer();
-	assert_int_equal(access(inside("tare.db-wal"), F_OK), 0);
-	assert_int_equal(access(inside("lock"), F_OK), 0);
-	touch(inside("tare.db.new"));
-	assert_int_equal(store_clean(dir, say, NULL, &err), 3);
+	assert_int_equal(access(in_scratch("tare.db-wal"), F_OK), 0);
+	assert_int_equal(access(in_scratch("lock"), F_OK), 0);
+	touch(in_scratch("tare.db.new"));
+	assert_int_equal(store_clean(scratch, say, NULL, &err), 3);
 	assert_int_equal(said, 3);
-	assert_int_not_equal(access(inside("tare.db-wal"), F_OK), 0);
-	assert_int_not_equal(access(inside("tare.db-shm"), F_OK), 0);
-	assert_int_not_equal(access(inside("tare.db.new"), F_OK), 0);
-	assert_int_not_equal(access(inside("lock"), F_OK), 0);
-	assert_int_equal(store_clean(dir, say, NULL, &err), 0); /* twice is once */
+	assert_int_not_equal(access(in_scratch("tare.db-wal"), F_OK), 0);
+	assert_int_not_equal(access(in_scratch("tare.db-shm"), F_OK), 0);
+	assert_int_not_equal(access(in_scratch("tare.db.new"), F_OK), 0);
+	assert_int_not_equal(access(in_scratch("lock"), F_OK), 0);
+	assert_int_equal(store_clean(scratch, say, NULL, &err), 0); /* twice is once */
 	assert_int_equal(said, 3);
 	/* what was recorded is there */
-	assert_int_equal(store_open_read(dir, &s, &err), 0);
+	assert_int_equal(store_open_read(scratch, &s, &err), 0);
 	arena_init(&arena, 0);
 	assert_int_equal(store_read_restarts(s, &arena, &restarts, &count, &err), 0);
 	assert_int_equal(count, 1);
@@ -133,16 +107,16 @@ static void journal_never_begun_is_removed(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_int_equal(store_open_write(dir, fake_plan("text", 1), &s, &err), 0);
+	assert_int_equal(store_open_write(scratch, fake_plan("text", 1), &s, &err), 0);
 	store_close(s);
-	f = fopen(inside("tare.db-journal"), "w");
+	f = fopen(in_scratch("tare.db-journal"), "w");
 	assert_non_null(f);
 	assert_int_equal(fwrite(zeros, 1, sizeof(zeros), f), sizeof(zeros));
 	fclose(f);
-	if (store_clean(dir, say, NULL, &err) != 1)
+	if (store_clean(scratch, say, NULL, &err) != 1)
 		fail_msg("%s", err.message);
-	assert_int_equal(access(inside("tare.db-journal"), F_OK), -1);
-	assert_int_equal(store_open_read(dir, &s, &err), 0);
+	assert_int_equal(access(in_scratch("tare.db-journal"), F_OK), -1);
+	assert_int_equal(store_open_read(scratch, &s, &err), 0);
 	store_close(s);
 }
 
@@ -152,8 +126,8 @@ static void running_tare_is_left_alone(void **state)
 	struct store *s;
 
 	(void)state;
-	assert_int_equal(store_open_write(dir, fake_plan("text", 1), &s, &err), 0);
-	assert_int_equal(store_clean(dir, say, NULL, &err), -EBUSY);
+	assert_int_equal(store_open_write(scratch, fake_plan("text", 1), &s, &err), 0);
+	assert_int_equal(store_clean(scratch, say, NULL, &err), -EBUSY);
 	assert_int_equal(said, 0);
 	assert_int_equal(store_begin_restart(s, 0, &err), 0);
 	assert_int_equal(store_commit_restart(s, NULL, NULL, &err), 0);
@@ -165,16 +139,16 @@ static void other_directories_are_refused(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	assert_int_equal(store_clean(dir, say, NULL, &err), -ENOENT);
+	assert_int_equal(store_clean(scratch, say, NULL, &err), -ENOENT);
 	assert_non_null(strstr(err.message, "no campaign here"));
 	assert_int_equal(store_clean("/dev/null", say, NULL, &err), -ENOTDIR);
 	assert_int_equal(store_clean("/nonexistent", say, NULL, &err), -ENOTDIR);
 	assert_int_equal(said, 0);
-	touch(inside("tare.db"));
-	assert_int_equal(store_clean(dir, say, NULL, &err), 0); /* nothing beside it: nothing to judge */
-	touch(inside("tare.db-wal"));
-	assert_true(store_clean(dir, say, NULL, &err) < 0); /* not ours to merge */
-	assert_int_equal(access(inside("tare.db-wal"), F_OK), 0);
+	touch(in_scratch("tare.db"));
+	assert_int_equal(store_clean(scratch, say, NULL, &err), 0); /* nothing beside it: nothing to judge */
+	touch(in_scratch("tare.db-wal"));
+	assert_true(store_clean(scratch, say, NULL, &err) < 0); /* not ours to merge */
+	assert_int_equal(access(in_scratch("tare.db-wal"), F_OK), 0);
 }
 
 static pid_t dead_pid(void)
@@ -196,20 +170,20 @@ static void folders_of_the_dead_only(void **state)
 	snprintf(dead, sizeof(dead), "tare-%d", (int)dead_pid());
 	snprintf(alive, sizeof(alive), "tare-%d", (int)getpid());
 	snprintf(file, sizeof(file), "%s/config", dead);
-	assert_int_equal(mkdir(inside(dead), 0777), 0);
-	touch(inside(file));
-	assert_int_equal(mkdir(inside(alive), 0777), 0);
-	assert_int_equal(mkdir(inside("rte"), 0777), 0);
-	assert_int_equal(mkdir(inside("tare-x"), 0777), 0);
-	assert_int_equal(mkdir(inside("tare-0"), 0777), 0);
-	assert_int_equal(mkdir(inside("tare-99999999999999999999"), 0777), 0);
-	assert_int_equal(clean_folders_of_the_dead(dir, &sayer, &err), 1);
+	assert_int_equal(mkdir(in_scratch(dead), 0777), 0);
+	touch(in_scratch(file));
+	assert_int_equal(mkdir(in_scratch(alive), 0777), 0);
+	assert_int_equal(mkdir(in_scratch("rte"), 0777), 0);
+	assert_int_equal(mkdir(in_scratch("tare-x"), 0777), 0);
+	assert_int_equal(mkdir(in_scratch("tare-0"), 0777), 0);
+	assert_int_equal(mkdir(in_scratch("tare-99999999999999999999"), 0777), 0);
+	assert_int_equal(clean_folders_of_the_dead(scratch, &sayer, &err), 1);
 	assert_non_null(strstr(last, dead));
-	assert_int_not_equal(access(inside(dead), F_OK), 0);
-	assert_int_equal(access(inside(alive), F_OK), 0);
-	assert_int_equal(access(inside("rte"), F_OK), 0);
-	assert_int_equal(access(inside("tare-x"), F_OK), 0);
-	assert_int_equal(clean_folders_of_the_dead(dir, &sayer, &err), 0);
+	assert_int_not_equal(access(in_scratch(dead), F_OK), 0);
+	assert_int_equal(access(in_scratch(alive), F_OK), 0);
+	assert_int_equal(access(in_scratch("rte"), F_OK), 0);
+	assert_int_equal(access(in_scratch("tare-x"), F_OK), 0);
+	assert_int_equal(clean_folders_of_the_dead(scratch, &sayer, &err), 0);
 	assert_int_equal(clean_folders_of_the_dead("/nonexistent", &sayer, &err), 0);
 }
 
@@ -220,23 +194,23 @@ static void links_are_not_followed(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	assert_int_equal(mkdir(inside("precious"), 0777), 0);
+	assert_int_equal(mkdir(in_scratch("precious"), 0777), 0);
 	snprintf(dead, sizeof(dead), "tare-%d", (int)dead_pid());
-	assert_int_equal(symlink(inside("precious"), inside(dead)), 0);
-	assert_true(clean_folders_of_the_dead(dir, &sayer, &err) < 0);
+	assert_int_equal(symlink(in_scratch("precious"), in_scratch(dead)), 0);
+	assert_true(clean_folders_of_the_dead(scratch, &sayer, &err) < 0);
 	assert_non_null(strstr(err.message, dead));
-	assert_int_equal(access(inside("precious"), F_OK), 0);
+	assert_int_equal(access(in_scratch("precious"), F_OK), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(killed_run_is_put_in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(journal_never_begun_is_removed, setup, teardown),
-		cmocka_unit_test_setup_teardown(running_tare_is_left_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(other_directories_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(folders_of_the_dead_only, setup, teardown),
-		cmocka_unit_test_setup_teardown(links_are_not_followed, setup, teardown),
+		cmocka_unit_test_setup_teardown(killed_run_is_put_in_order, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(journal_never_begun_is_removed, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(running_tare_is_left_alone, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(other_directories_are_refused, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(folders_of_the_dead_only, setup, remove_scratch),
+		cmocka_unit_test_setup_teardown(links_are_not_followed, setup, remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

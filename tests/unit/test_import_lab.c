@@ -11,30 +11,20 @@
 #include "import/import.h"
 #include "import_lab.h"
 #include "report/result.h"
+#include "scratch.h"
 #include "store/store.h"
 
 /* A study of the card, written with known truth, through the import, the store and the report. */
 
-static char root[64], lab[96], out[96];
+static char lab[96], out[96];
 
-static int make_root(void **state)
+static int setup(void **state)
 {
-	(void)state;
-	snprintf(root, sizeof(root), "/tmp/tare-import-XXXXXX");
-	if (!mkdtemp(root))
+	if (make_scratch(state) != 0)
 		return -1;
-	snprintf(lab, sizeof(lab), "%s/lab", root);
-	snprintf(out, sizeof(out), "%s/out", root);
+	snprintf(lab, sizeof(lab), "%s/lab", scratch);
+	snprintf(out, sizeof(out), "%s/out", scratch);
 	return 0;
-}
-
-static int remove_root(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return system(command);
 }
 
 static const struct lab_truth programs[] = { { "CS", "NC", 364, 0 }, { "FT", "NT", 107, 30 } };
@@ -443,7 +433,7 @@ static void bad_places(void **state)
 	struct err err;
 
 	(void)state;
-	snprintf(notes, sizeof(notes), "%s/nothing", root);
+	snprintf(notes, sizeof(notes), "%s/nothing", scratch);
 	assert_true(import_latencylab(notes, &(struct import_options){ .output = out }, &counts, &err) < 0);
 	assert_non_null(strstr(err.message, "cannot read the directory"));
 	lab_mkdir(lab);
@@ -527,7 +517,7 @@ static void other_programs(void **state)
 	result_destroy(r);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, remove_scratch)
 
 int main(void)
 {

@@ -21,30 +21,20 @@
 #include "import/import.h"
 #include "import/tsc_run.h"
 #include "report/result.h"
+#include "scratch.h"
 #include "store/store.h"
 
 /* Records of the study of BMv2 with known truth; and text files as they come. */
 
-static char root[64], out[96], file[96];
+static char out[96], file[96];
 
-static int make_root(void **state)
+static int setup(void **state)
 {
-	(void)state;
-	snprintf(root, sizeof(root), "/tmp/tare-study-XXXXXX");
-	if (!mkdtemp(root))
+	if (make_scratch(state) != 0)
 		return -1;
-	snprintf(out, sizeof(out), "%s/out", root);
-	snprintf(file, sizeof(file), "%s/rq.jsonl", root);
+	snprintf(out, sizeof(out), "%s/out", scratch);
+	snprintf(file, sizeof(file), "%s/rq.jsonl", scratch);
 	return 0;
-}
-
-static int remove_root(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return system(command);
 }
 
 static struct import_counts counts;
@@ -363,7 +353,7 @@ static void too_long(void **state)
 	import_seen_release(&seen);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, remove_scratch)
 
 int main(void)
 {

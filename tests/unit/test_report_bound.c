@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -13,31 +11,10 @@
 #include "report/json.h"
 #include "report/open.h"
 #include "report/terminal.h"
+#include "scratch.h"
 #include "synthetic.h"
 
 /* Packets of known net latencies against bounds of a 250 MHz clock, 4 ns a cycle. */
-static char dir[64];
-
-static int make_dir(void **state)
-{
-	(void)state;
-	strcpy(dir, "/tmp/tare-bound-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	(void)state;
-	while (d && (e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	return rmdir(dir);
-}
-
 /* Even packets 108 ns, odd ones 208. */
 static const struct synthetic_program modes[] = { { .name = "modes", .net_ns = 108, .second_ns = 100 } };
 
@@ -60,7 +37,7 @@ static struct result *result_of(double cycles, double inserted, uint32_t blocks)
 	struct result *r = NULL;
 	struct err err = { 0 };
 
-	if (synthetic_write(&s, dir, &err) != 0 || result_open(dir, &r, &err) != 0)
+	if (synthetic_write(&s, scratch, &err) != 0 || result_open(scratch, &r, &err) != 0)
 		fail_msg("%s", err.message);
 	return r;
 }
@@ -203,7 +180,7 @@ static void every_renderer_shows_it(void **state)
 	result_destroy(r);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scratch, remove_scratch)
 
 int main(void)
 {

@@ -13,12 +13,11 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "scratch.h"
 #include "store/trial.h"
 #include "synthetic_values.h"
 
 /* Searches in the report: what the store has of them is in the result, and in every form of it. */
-
-static char dir[64];
 
 static const struct trial trials[] = {
 	{ .rate_bps = 100000000,
@@ -80,7 +79,7 @@ static struct result *result_of(unsigned irregular, int64_t lower_bps, int64_t u
 	struct err err = { 0 };
 	struct store *store;
 
-	if (store_open_write(dir, synthetic_values_plan(&plan), &store, &err) < 0)
+	if (store_open_write(scratch, synthetic_values_plan(&plan), &store, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(store_begin_restart(store, 0, &err), 0);
 	assert_int_equal(store_put_run(store, &(struct run_record){ 0 }, NULL, 0, &err), 0);
@@ -88,7 +87,7 @@ static struct result *result_of(unsigned irregular, int64_t lower_bps, int64_t u
 	assert_int_equal(store_put_search(store, &search, trials, 3, &err), 0);
 	assert_int_equal(store_commit_restart(store, NULL, NULL, &err), 0);
 	store_close(store);
-	assert_int_equal(store_open_read(dir, &store, &err), 0);
+	assert_int_equal(store_open_read(scratch, &store, &err), 0);
 	if (result_build(store, &r, &err) < 0)
 		fail_msg("%s", err.message);
 	store_close(store);
@@ -178,28 +177,12 @@ static void bounds_that_are_not_there(void **state)
 	result_destroy(r);
 }
 
-static int make_dir(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/tare-trials-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	return system(command);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_result_has_what_the_store_has, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(every_form_shows_it, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(bounds_that_are_not_there, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(the_result_has_what_the_store_has, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(every_form_shows_it, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(bounds_that_are_not_there, make_scratch, remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

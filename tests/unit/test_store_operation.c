@@ -9,31 +9,12 @@
 
 #include <cmocka.h>
 #include <errno.h>
-#include <sqlite3.h>
 
-#include "fake_plan.h"
 #include "store/operation.h"
+#include "store_bed.h"
 #include "store_older.h"
 
 /* Runs of control plans in the store: what comes back is what was put. */
-
-static char dir[64];
-
-static int make_dir(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/tare-store-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	return system(command);
-}
 
 static const struct operation rows[] = {
 	{ .at = 0,
@@ -95,20 +76,14 @@ static const struct control_account account = { .operation = "insert",
 						.statuses = "1 status 99",
 						.first_why = "it's \"told\"" };
 
-static void put_one(const char *plan)
+static void put_one(void)
 {
-	const struct run_record record = { 0 };
+	struct store *store = begin_run(0);
 	struct err err = { 0 };
-	struct store *store;
 
-	if (store_open_write(dir, fake_plan(plan, 1), &store, &err) < 0)
-		fail_msg("%s", err.message);
-	assert_int_equal(store_begin_restart(store, 0, &err), 0);
-	assert_int_equal(store_put_run(store, &record, NULL, 0, &err), 0);
 	if (store_put_control(store, &account, rows, ROWS, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_int_equal(store_commit_restart(store, NULL, NULL, &err), 0);
-	store_close(store);
+	end_restart(store);
 }
 
 /* What is stored, or the error. */
@@ -118,30 +93,16 @@ static int64_t read_back(struct control_account *ret_account, bool *ret_there, s
 	struct stored_restart *restarts;
 	struct store *store;
 	struct arena arena;
-	uint32_t count;
 	int64_t r;
 
 	arena_init(&arena, 0);
-	assert_int_equal(store_open_read(dir, &store, err), 0);
-	assert_int_equal(store_read_restarts(store, &arena, &restarts, &count, err), 0);
-	assert_int_equal(count, 1);
+	store = open_restart(&arena, &restarts);
 	r = store_read_account(store, &restarts[0].runs[0], ret_account, ret_there, err);
 	if (r == 0 && *ret_there)
 		r = store_read_operations(store, &restarts[0].runs[0], ret_account, ret_rows, ROWS, err);
 	store_close(store);
 	arena_release(&arena);
 	return r;
-}
-
-static void change(const char *sql)
-{
-	char path[96];
-	sqlite3 *db;
-
-	snprintf(path, sizeof(path), "%s/tare.db", dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
 }
 
 static void what_is_put_comes_back(void **state)
@@ -152,7 +113,7 @@ static void what_is_put_comes_back(void **state)
 	bool there;
 
 	(void)state;
-	put_one("a");
+	put_one();
 	assert_int_equal(read_back(&a, &there, got, &err), ROWS);
 	assert_true(there);
 	for (int i = 0; i < ROWS; i++) {
@@ -186,8 +147,8 @@ static void damage_is_told(void **state)
 	bool there;
 
 	(void)state;
-	put_one("a");
-	change("DELETE FROM operation WHERE seq = 1 AND switch = 0");
+	put_one();
+	change_store("DELETE FROM operation WHERE seq = 1 AND switch = 0");
 	assert_int_equal(read_back(&a, &there, got, &err), -EBADMSG);
 	assert_non_null(strstr(err.message, "a run has not as many operations as it says"));
 }
@@ -200,8 +161,8 @@ static void older_stores_have_none(void **state)
 	bool there = true;
 
 	(void)state;
-	put_one("a");
-	change(STORE_WITHOUT_3);
+	put_one();
+	change_store(STORE_WITHOUT_3);
 	assert_int_equal(read_back(&a, &there, got, &err), 0);
 	assert_false(there);
 }
@@ -209,9 +170,9 @@ static void older_stores_have_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_put_comes_back, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(damage_is_told, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(older_stores_have_none, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(what_is_put_comes_back, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(damage_is_told, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(older_stores_have_none, make_scratch, remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,31 +9,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
-#include "fake_plan.h"
 #include "probe/second_match.h"
-#include "store/store.h"
+#include "store_bed.h"
 
 /* The second clock in the store, and the matching of its copies. */
-
-static char dir[64];
-
-static int make_dir(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/tare-store-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	return system(command);
-}
 
 enum { PROBES = 5 };
 
@@ -43,21 +23,18 @@ static void put(void)
 	struct second_record clock = { .clock = "adapter_unsynced", .source = "eth2", .frames = 8, .pairs = 3 };
 	struct run_record record = { .ledger = { .sent = PROBES } };
 	struct pair pairs[PROBES] = { 0 };
-	struct store *store;
+	struct store *store = begin_restart(0);
 	struct err err;
 
 	clock.path_missing = clock.bypass_missing = 1;
 	clock.resolution_ns = 6.4;
 	for (uint32_t i = 0; i < PROBES; i++)
 		pairs[i].seq = i;
-	assert_int_equal(store_open_write(dir, fake_plan("a", 1), &store, &err), 0);
-	assert_int_equal(store_begin_restart(store, 0, &err), 0);
 	assert_int_equal(store_put_run(store, &record, pairs, PROBES, &err), 0);
 	assert_int_equal(store_put_second(store, &clock, rows, &err), 0);
 	record.run = 1;
 	assert_int_equal(store_put_run(store, &record, pairs, PROBES, &err), 0);
-	assert_int_equal(store_commit_restart(store, NULL, NULL, &err), 0);
-	store_close(store);
+	end_restart(store);
 }
 
 /* 1 and its rows, 0, or an error. */
@@ -66,12 +43,10 @@ static int read_back(uint32_t run, struct second_record *clock, struct second_pa
 	struct stored_restart *restarts;
 	struct arena arena;
 	struct store *store;
-	uint32_t count;
 	int64_t r;
 
 	arena_init(&arena, 0);
-	assert_int_equal(store_open_read(dir, &store, err), 0);
-	assert_int_equal(store_read_restarts(store, &arena, &restarts, &count, err), 0);
+	store = open_restart(&arena, &restarts);
 	r = store_read_second_clock(store, &restarts[0].runs[run], clock, err);
 	if (r == 1)
 		r = store_read_second(store, &restarts[0].runs[run], clock, rows, PROBES, err);
@@ -97,17 +72,6 @@ static void comes_back(void **state)
 	assert_int_equal(read_back(1, &clock, rows, &err), 0);
 }
 
-static void change(const char *sql)
-{
-	char path[96];
-	sqlite3 *db;
-
-	snprintf(path, sizeof(path), "%s/tare.db", dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static void damage_is_told(void **state)
 {
 	static const struct {
@@ -127,7 +91,7 @@ static void damage_is_told(void **state)
 	(void)state;
 	put();
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		change(bad[i].sql);
+		change_store(bad[i].sql);
 		assert_int_equal(read_back(0, &clock, rows, &err), -EBADMSG);
 		if (!strstr(err.message, bad[i].says))
 			fail_msg("'%s' does not say '%s'", err.message, bad[i].says);
@@ -161,7 +125,7 @@ static void copies_are_matched(void **state)
 	second_match_release(&m);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_scratch, remove_scratch)
 
 int main(void)
 {

@@ -9,31 +9,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
-#include "fake_plan.h"
+#include "store_bed.h"
 #include "store_older.h"
-#include "store/store.h"
 
 /* Runs of transit plans in the store: what comes back is what was put, and stores of schema 1 go on. */
-
-static char dir[64];
-
-static int make_dir(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/tare-store-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	return system(command);
-}
 
 static const struct transit rows[] = {
 	{ .seq = 0,
@@ -92,16 +72,12 @@ static const struct transit_conditions conditions = {
 static void put_one(void)
 {
 	const struct run_record record = { .ledger = { .sent = ROWS, .fate = { 2, 1 }, .set_apart = 1 } };
+	struct store *store = begin_restart(0);
 	struct err err = { 0 };
-	struct store *store;
 
-	if (store_open_write(dir, fake_plan("a", 1), &store, &err) < 0)
-		fail_msg("%s", err.message);
-	assert_int_equal(store_begin_restart(store, 0, &err), 0);
 	if (store_put_transit_run(store, &record, &conditions, rows, ROWS, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_int_equal(store_commit_restart(store, NULL, NULL, &err), 0);
-	store_close(store);
+	end_restart(store);
 }
 
 static void what_is_put_comes_back(void **state)
@@ -112,14 +88,11 @@ static void what_is_put_comes_back(void **state)
 	struct err err = { 0 };
 	struct store *store;
 	struct arena arena;
-	uint32_t count;
 
 	(void)state;
 	put_one();
 	arena_init(&arena, 0);
-	assert_int_equal(store_open_read(dir, &store, &err), 0);
-	assert_int_equal(store_read_restarts(store, &arena, &restarts, &count, &err), 0);
-	assert_int_equal(count, 1);
+	store = open_restart(&arena, &restarts);
 	assert_int_equal(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err), ROWS);
 	for (int i = 0; i < ROWS; i++) {
 		assert_int_equal(got[i].seq, rows[i].seq);
@@ -141,28 +114,17 @@ static void what_is_put_comes_back(void **state)
 	arena_release(&arena);
 }
 
-static void change(const char *sql)
-{
-	char path[96];
-	sqlite3 *db;
-
-	snprintf(path, sizeof(path), "%s/tare.db", dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static void a_store_of_schema_1_goes_on(void **state)
 {
 	struct err err = { 0 };
 	struct store *store;
 
 	(void)state;
-	assert_int_equal(store_open_write(dir, fake_plan("a", 1), &store, &err), 0);
+	assert_int_equal(store_open_write(scratch, fake_plan("a", 1), &store, &err), 0);
 	store_close(store);
-	change(STORE_WITHOUT_2);
+	change_store(STORE_WITHOUT_2);
 	/* read as it is */
-	assert_int_equal(store_open_read(dir, &store, &err), 0);
+	assert_int_equal(store_open_read(scratch, &store, &err), 0);
 	store_close(store);
 	/* and brought up to date by who writes */
 	what_is_put_comes_back(state);
@@ -175,20 +137,18 @@ static void samples_that_contradict_themselves_are_damage(void **state)
 	struct err err = { 0 };
 	struct store *store;
 	struct arena arena;
-	uint32_t count;
 
 	(void)state;
 	put_one();
-	change("UPDATE transit SET rx = NULL WHERE seq = 0");
+	change_store("UPDATE transit SET rx = NULL WHERE seq = 0");
 	arena_init(&arena, 0);
-	assert_int_equal(store_open_read(dir, &store, &err), 0);
-	assert_int_equal(store_read_restarts(store, &arena, &restarts, &count, &err), 0);
+	store = open_restart(&arena, &restarts);
 	assert_true(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err) < 0);
 	assert_non_null(strstr(err.message, "contradicts its fate"));
 	store_close(store);
 	/* and times that no clock has */
-	change("UPDATE transit SET rx = 5, p4_in = 9223372036854775807 WHERE seq = 0");
-	assert_int_equal(store_open_read(dir, &store, &err), 0);
+	change_store("UPDATE transit SET rx = 5, p4_in = 9223372036854775807 WHERE seq = 0");
+	assert_int_equal(store_open_read(scratch, &store, &err), 0);
 	assert_true(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err) < 0);
 	store_close(store);
 	arena_release(&arena);
@@ -197,9 +157,10 @@ static void samples_that_contradict_themselves_are_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_put_comes_back, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_store_of_schema_1_goes_on, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(samples_that_contradict_themselves_are_damage, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(what_is_put_comes_back, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(a_store_of_schema_1_goes_on, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(samples_that_contradict_themselves_are_damage, make_scratch,
+						remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

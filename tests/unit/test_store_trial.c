@@ -10,30 +10,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
-#include "fake_plan.h"
+#include "store_bed.h"
 #include "store/trial.h"
 
 /* Searches and trials in the store: what comes back is what was put, and damage is told. */
-
-static char dir[64];
-
-static int make_dir(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/tare-store-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	return system(command);
-}
 
 static const struct search_record search = {
 	.goal = { .probe_loss = 0.05,
@@ -86,30 +67,21 @@ static const struct trial trials[] = {
 
 static void put(void)
 {
-	const struct run_record record = { 0 };
+	struct store *store = begin_run(0);
 	struct err err = { 0 };
-	struct store *store;
 
-	if (store_open_write(dir, fake_plan("a", 1), &store, &err) < 0)
-		fail_msg("%s", err.message);
-	assert_int_equal(store_begin_restart(store, 0, &err), 0);
-	assert_int_equal(store_put_run(store, &record, NULL, 0, &err), 0);
 	assert_int_equal(store_put_search(store, &search, trials, 2, &err), 0);
 	assert_int_equal(store_put_run(store, &(struct run_record){ .run = 1 }, NULL, 0, &err), 0);
-	assert_int_equal(store_commit_restart(store, NULL, NULL, &err), 0);
-	store_close(store);
+	end_restart(store);
 }
 
 static int read_back(uint32_t run, struct arena *arena, struct search_record *ret, struct trial **ret_trials,
 		     uint32_t *ret_count, bool *ret_found, struct err *err)
 {
 	struct stored_restart *restarts;
-	struct store *store;
-	uint32_t count;
+	struct store *store = open_restart(arena, &restarts);
 	int r;
 
-	assert_int_equal(store_open_read(dir, &store, err), 0);
-	assert_int_equal(store_read_restarts(store, arena, &restarts, &count, err), 0);
 	r = store_read_search(store, &restarts[0].runs[run], arena, ret, ret_trials, ret_count, ret_found, err);
 	store_close(store);
 	return r;
@@ -173,28 +145,15 @@ static void loss_is_of_what_was_asked_for_where_the_sender_fell_behind(void **st
 	same(trial_carrier_loss(&(struct trial){ .carrier_due = 10, .carrier_sent = 10, .carrier_received = 11 }), 0);
 }
 
-static void change(const char *sql)
-{
-	char path[96];
-	sqlite3 *db;
-
-	snprintf(path, sizeof(path), "%s/tare.db", dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 /* The view says what the functions say. */
 static void the_view_has_the_same_losses(void **state)
 {
 	sqlite3_stmt *stmt;
-	char path[96];
 	sqlite3 *db;
 
 	(void)state;
 	put();
-	snprintf(path, sizeof(path), "%s/tare.db", dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_open(in_scratch("tare.db"), &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db,
 					    "SELECT probe_loss_pct, carrier_loss_pct, rate_mbps FROM trial_loss"
 					    " WHERE run_id = 1 ORDER BY seq",
@@ -231,11 +190,11 @@ static void damage_is_told(void **state)
 		struct err err = { 0 };
 
 		put();
-		change(damages[i]);
+		change_store(damages[i]);
 		assert_int_equal(read_back(0, &arena, &got, &t, &count, &found, &err), -EBADMSG);
 		assert_non_null(strstr(err.message, "damaged"));
-		assert_int_equal(remove_dir(state), 0);
-		assert_int_equal(make_dir(state), 0);
+		assert_int_equal(remove_scratch(state), 0);
+		assert_int_equal(make_scratch(state), 0);
 	}
 	arena_release(&arena);
 }
@@ -243,10 +202,10 @@ static void damage_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_put_comes_back, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(what_is_put_comes_back, make_scratch, remove_scratch),
 		cmocka_unit_test(loss_is_of_what_was_asked_for_where_the_sender_fell_behind),
-		cmocka_unit_test_setup_teardown(the_view_has_the_same_losses, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(damage_is_told, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(the_view_has_the_same_losses, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(damage_is_told, make_scratch, remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,31 +10,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
-#include "fake_plan.h"
+#include "store_bed.h"
 #include "store_older.h"
-#include "store/store.h"
 
 /* Numbers of runs in the store: what comes back is what was put, and stores of older schemas go on. */
-
-static char dir[64];
-
-static int make_dir(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/tare-store-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	return system(command);
-}
 
 static const struct run_value values[] = {
 	{ "wall", "ms", 3.731 },  { "per_second", "1/s", 2188.25 }, { "acting", "us", INFINITY },
@@ -46,34 +26,24 @@ enum { VALUES = 5 };
 static void put_two_runs(void)
 {
 	const struct run_value other = { "other", "s", 1 };
-	struct run_record record = { .run = 0 };
+	const struct run_record second = { .run = 1 };
+	struct store *store = begin_run(0);
 	struct err err = { 0 };
-	struct store *store;
 
-	if (store_open_write(dir, fake_plan("a", 1), &store, &err) < 0)
-		fail_msg("%s", err.message);
-	assert_int_equal(store_begin_restart(store, 0, &err), 0);
-	assert_int_equal(store_put_run(store, &record, NULL, 0, &err), 0);
 	assert_int_equal(store_put_values(store, values, 2, &err), 0);
 	assert_int_equal(store_put_values(store, values + 2, VALUES - 2, &err), 0);
-	record.run = 1;
-	assert_int_equal(store_put_run(store, &record, NULL, 0, &err), 0);
+	assert_int_equal(store_put_run(store, &second, NULL, 0, &err), 0);
 	assert_int_equal(store_put_values(store, &other, 1, &err), 0);
-	assert_int_equal(store_commit_restart(store, NULL, NULL, &err), 0);
-	store_close(store);
+	end_restart(store);
 }
 
 /* Open what is there and read the values of one run of the first restart; the result of the last call. */
 static int read_back(uint32_t run, struct arena *arena, struct run_value **ret, uint32_t *ret_count, struct err *err)
 {
 	struct stored_restart *restarts;
-	struct store *store;
-	uint32_t count;
+	struct store *store = open_restart(arena, &restarts);
 	int r;
 
-	assert_int_equal(store_open_read(dir, &store, err), 0);
-	assert_int_equal(store_read_restarts(store, arena, &restarts, &count, err), 0);
-	assert_int_equal(count, 1);
 	assert_true(run < restarts[0].run_count);
 	r = store_read_values(store, &restarts[0].runs[run], arena, ret, ret_count, err);
 	store_close(store);
@@ -106,18 +76,14 @@ static void what_is_put_comes_back(void **state)
 static void a_name_is_there_once_in_a_run(void **state)
 {
 	const struct run_value twice[] = { { "wall", "ms", 1 }, { "wall", "ms", 2 } };
-	const struct run_record record = { 0 };
 	struct stored_restart *restarts;
+	struct store *store = begin_run(0);
 	struct err err = { 0 };
-	struct store *store;
 	struct arena arena;
 	uint32_t count = 1;
 
 	(void)state;
 	arena_init(&arena, 0);
-	assert_int_equal(store_open_write(dir, fake_plan("a", 1), &store, &err), 0);
-	assert_int_equal(store_begin_restart(store, 0, &err), 0);
-	assert_int_equal(store_put_run(store, &record, NULL, 0, &err), 0);
 	assert_true(store_put_values(store, twice, 2, &err) < 0);
 	assert_non_null(strstr(err.message, "value.name"));
 	/* and the restart is as if it had not begun */
@@ -127,23 +93,11 @@ static void a_name_is_there_once_in_a_run(void **state)
 	arena_release(&arena);
 }
 
-static void change(const char *sql)
-{
-	char path[96];
-	sqlite3 *db;
-
-	snprintf(path, sizeof(path), "%s/tare.db", dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 /* What there is in each schema is taken away from a new store; a report reads it, and a resumed campaign has it all. */
 static void stores_of_older_schemas_go_on(void **state)
 {
 	static const char *const older[] = { STORE_WITHOUT_3, STORE_WITHOUT_2 };
 	struct run_value *got = NULL;
-	const struct run_record record = { 0 };
 	struct err err = { 0 };
 	struct store *store;
 	struct arena arena;
@@ -152,20 +106,16 @@ static void stores_of_older_schemas_go_on(void **state)
 	arena_init(&arena, 0);
 	for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++) {
 		put_two_runs();
-		change(older[i]);
+		change_store(older[i]);
 		count = 7;
 		assert_int_equal(read_back(0, &arena, &got, &count, &err), 0);
 		assert_int_equal(count, 0);
-		if (store_open_write(dir, fake_plan("a", 1), &store, &err) < 0)
-			fail_msg("%s", err.message);
-		assert_int_equal(store_begin_restart(store, 1, &err), 0);
-		assert_int_equal(store_put_run(store, &record, NULL, 0, &err), 0);
+		store = begin_run(1);
 		assert_int_equal(store_put_values(store, values, VALUES, &err), 0);
-		assert_int_equal(store_commit_restart(store, NULL, NULL, &err), 0);
-		store_close(store);
-		change("SELECT * FROM transit_us");
-		assert_int_equal(remove_dir(state), 0);
-		assert_int_equal(make_dir(state), 0);
+		end_restart(store);
+		change_store("SELECT * FROM transit_us");
+		assert_int_equal(remove_scratch(state), 0);
+		assert_int_equal(make_scratch(state), 0);
 	}
 	arena_release(&arena);
 }
@@ -187,11 +137,11 @@ static void damage_is_told(void **state)
 		struct err err = { 0 };
 
 		put_two_runs();
-		change(damages[i]);
+		change_store(damages[i]);
 		assert_int_equal(read_back(0, &arena, &got, &count, &err), -EBADMSG);
 		assert_non_null(strstr(err.message, "damaged"));
-		assert_int_equal(remove_dir(state), 0);
-		assert_int_equal(make_dir(state), 0);
+		assert_int_equal(remove_scratch(state), 0);
+		assert_int_equal(make_scratch(state), 0);
 	}
 	arena_release(&arena);
 }
@@ -199,10 +149,10 @@ static void damage_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_put_comes_back, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_name_is_there_once_in_a_run, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(stores_of_older_schemas_go_on, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(damage_is_told, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(what_is_put_comes_back, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(a_name_is_there_once_in_a_run, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(stores_of_older_schemas_go_on, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(damage_is_told, make_scratch, remove_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
