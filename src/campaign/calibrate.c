@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "campaign/line.h"
+#include "campaign/restart.h"
 #include "probe/calibrate_settings.h"
 #include "probe/carrier.h"
 #include "store/trial.h"
@@ -28,12 +29,7 @@ struct measuring {
 
 static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
 {
-	struct measuring *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-	*ret = m; /* end() takes it after a failure too */
-	return line_begin(&m->bed, setup, store, err);
+	return line_begin(sizeof(struct measuring), setup, store, ret, err);
 }
 
 /* The lowest rate runs through the switch, so that the first trial does not find it cold. */
@@ -173,29 +169,11 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 	return r < 0 ? r : store_put_search(store, &m->found, m->trials, m->count, err);
 }
 
-static void watched(struct measuring *m, struct watched *ret)
-{
-	line_watched(&m->bed, ret);
-}
-
-static const char *facts(struct measuring *m)
-{
-	return line_facts(&m->bed);
-}
-
 static void close_restart(struct measuring *m)
 {
 	line_close(&m->bed);
 	free(m->trials);
 	m->trials = NULL;
-}
-
-static void end(struct measuring *m)
-{
-	if (!m)
-		return;
-	close_restart(m);
-	free(m);
 }
 
 const struct measure_ops measure_calibrate = {
@@ -205,8 +183,8 @@ const struct measure_ops measure_calibrate = {
 	.open = open_restart,
 	.run = run,
 	.put = put,
-	.watched = watched,
-	.facts = facts,
+	.watched = line_watched,
+	.facts = line_facts,
 	.close = close_restart,
-	.end = end,
+	.end = restart_end,
 };

@@ -138,14 +138,6 @@ static void close_restart(struct measuring *m)
 	arena_release(&m->arena);
 }
 
-static void end(struct measuring *m)
-{
-	if (!m)
-		return;
-	close_restart(m);
-	free(m);
-}
-
 const struct measure_ops measure_control = {
 	.measure = MEASURE_CONTROL,
 	.check = check,
@@ -156,5 +148,5 @@ const struct measure_ops measure_control = {
 	.watched = watched,
 	.facts = facts,
 	.close = close_restart,
-	.end = end,
+	.end = restart_end,
 };

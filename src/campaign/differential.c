@@ -269,14 +269,6 @@ static void close_restart(struct measuring *m)
 	arena_release(&m->arena);
 }
 
-static void end(struct measuring *m)
-{
-	if (!m)
-		return;
-	close_restart(m);
-	free(m);
-}
-
 const struct measure_ops measure_differential = {
 	.measure = MEASURE_DIFFERENTIAL,
 	.check = check,
@@ -286,5 +278,5 @@ const struct measure_ops measure_differential = {
 	.put = put,
 	.facts = facts,
 	.close = close_restart,
-	.end = end,
+	.end = restart_end,
 };

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "campaign/restart.h"
 #include "lab/cpus.h"
 #include "lab/netns.h"
+#include "probe/carrier.h"
+#include "probe/transit_settings.h"
 
 /* Each program once. */
 static int prepare_cell(const struct plan *plan, uint32_t cell, const struct cell_setup *c, struct err *err)
@@ -74,11 +77,23 @@ static int choose_places(struct line_bed *bed, struct store *store, struct err *
 	return store_put_facts(store, facts, sizeof(facts) / sizeof(facts[0]), err);
 }
 
-int line_begin(struct line_bed *bed, const struct measure_setup *setup, struct store *store, struct err *err)
+/* A measuring as this file knows it. */
+static struct line_bed *bed_of(struct measuring *m)
 {
+	return (struct line_bed *)(void *)m;
+}
+
+int line_begin(size_t measuring_bytes, const struct measure_setup *setup, struct store *store, struct measuring **ret,
+	       struct err *err)
+{
+	struct line_bed *bed = calloc(1, measuring_bytes);
 	int r;
 
-	*bed = (struct line_bed){ .plan = setup->plan, .interrupted = setup->interrupted };
+	if (!bed)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+	*ret = (struct measuring *)(void *)bed;
+	bed->plan = setup->plan;
+	bed->interrupted = setup->interrupted;
 	arena_init(&bed->arena, 0);
 	r = netns_permit(err);
 	return r < 0 ? r : choose_places(bed, store, err);
@@ -117,15 +132,17 @@ int line_outcome(const struct line_bed *bed, int r, struct err *err)
 	return restart_outcome(bed->target, r, err);
 }
 
-void line_watched(const struct line_bed *bed, struct watched *ret)
+void line_watched(struct measuring *m, struct watched *ret)
 {
+	const struct line_bed *bed = bed_of(m);
+
 	if (bed->target)
 		watched_line(bed->line.line, ret);
 }
 
-const char *line_facts(const struct line_bed *bed)
+const char *line_facts(struct measuring *m)
 {
-	return restart_facts(bed->target);
+	return restart_facts(bed_of(m)->target);
 }
 
 void line_close(struct line_bed *bed)
@@ -134,4 +151,44 @@ void line_close(struct line_bed *bed)
 		bed->plan->target->close(bed->target);
 	bed->target = NULL;
 	arena_release(&bed->arena);
+}
+
+static int start_carrier(const struct line_bed *bed, struct line_probes *p, struct err *err)
+{
+	const struct carrier_config config = {
+		.line = &p->config.line,
+		.rate_bps = p->config.carrier_bps,
+		.frame_bytes = p->config.carrier_frame_bytes,
+		.cpu = bed->places.carrier,
+	};
+	int r = p->config.carrier_bps ? carrier_start(&config, &p->carrier, err) : 0;
+
+	p->config.carrier = p->carrier;
+	return r;
+}
+
+int line_probes_open(struct line_bed *bed, struct line_probes *p, const struct turn *turn, uint64_t seed,
+		     struct err *err)
+{
+	int r = line_open(bed, turn, seed, transit_outline, err);
+
+	if (r < 0)
+		return r;
+	p->config =
+		(struct transit_config){ .line = bed->line, .interrupted = bed->interrupted, .cpu = bed->places.send };
+	transit_config_from(&p->config, &bed->cell.probes);
+	p->rows = malloc(p->config.count * sizeof(*p->rows));
+	if (!p->rows)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", p->config.count);
+	r = start_carrier(bed, p, err);
+	return r < 0 ? r : line_wait(bed, bed->plan->warmup_ns, err);
+}
+
+void line_probes_close(struct line_bed *bed, struct line_probes *p)
+{
+	carrier_stop(p->carrier);
+	p->carrier = NULL;
+	line_close(bed);
+	free(p->rows);
+	p->rows = NULL;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "campaign/line.h"
+#include "campaign/restart.h"
 #include "probe/carrier.h"
 #include "probe/resources_settings.h"
 
@@ -27,12 +28,7 @@ struct measuring {
 
 static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
 {
-	struct measuring *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-	*ret = m; /* end() takes it after a failure too */
-	return line_begin(&m->bed, setup, store, err);
+	return line_begin(sizeof(struct measuring), setup, store, ret, err);
 }
 
 static int open_restart(struct measuring *m, const struct turn *turn, uint64_t seed, struct err *err)
@@ -127,25 +123,12 @@ static int put(struct measuring *m, struct store *store, struct err *err)
 	return r == 0 ? store_put_values(store, carrier, 2, err) : r;
 }
 
-static const char *facts(struct measuring *m)
-{
-	return line_facts(&m->bed);
-}
-
 static void close_restart(struct measuring *m)
 {
 	watch_release(&m->watch);
 	carrier_stop(m->carrier);
 	m->carrier = NULL;
 	line_close(&m->bed);
-}
-
-static void end(struct measuring *m)
-{
-	if (!m)
-		return;
-	close_restart(m);
-	free(m);
 }
 
 const struct measure_ops measure_resources = {
@@ -155,7 +138,7 @@ const struct measure_ops measure_resources = {
 	.open = open_restart,
 	.run = run,
 	.put = put,
-	.facts = facts,
+	.facts = line_facts,
 	.close = close_restart,
-	.end = end,
+	.end = restart_end,
 };

@@ -2,6 +2,7 @@
 #include "campaign/restart.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { WAIT_STEP_NS = 20000000 };
@@ -39,4 +40,9 @@ int restart_outcome(struct target *target, int r, struct err *err)
 const char *restart_facts(const struct target *target)
 {
 	return target && target->ops->describe ? target->ops->describe(target) : NULL;
+}
+
+void restart_end(struct measuring *m)
+{
+	free(m);
 }

@@ -23,4 +23,9 @@ int restart_outcome(struct target *target, int r, struct err *err);
 /* measure_ops.facts; NULL: there is no target. */
 const char *restart_facts(const struct target *target);
 
+struct measuring;
+
+/* measure_ops.end, where close has left nothing but the memory of the measuring itself. */
+void restart_end(struct measuring *m);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "campaign/line.h"
+#include "campaign/restart.h"
 #include "probe/telemetry_figures.h"
 #include "probe/transit_settings.h"
 #include "store/hop.h"
@@ -15,55 +16,18 @@
 struct measuring {
 	struct line_bed bed;
 
-	/* of the restart that is open */
-	struct carrier *carrier;
-	struct transit_config config;
-	struct transit *rows; /* config.count */
-	/* of the run */
-	struct telemetry telemetry;
-	struct run_record record;
-	struct transit_conditions conditions;
+	struct line_probes probes;
+	struct telemetry telemetry; /* of the run */
 };
 
 static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
 {
-	struct measuring *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-	*ret = m; /* end() takes it after a failure too */
-	return line_begin(&m->bed, setup, store, err);
-}
-
-static int start_carrier(struct measuring *m, struct err *err)
-{
-	const struct carrier_config config = {
-		.line = &m->config.line,
-		.rate_bps = m->config.carrier_bps,
-		.frame_bytes = m->config.carrier_frame_bytes,
-		.cpu = m->bed.places.carrier,
-	};
-	int r = m->config.carrier_bps ? carrier_start(&config, &m->carrier, err) : 0;
-
-	m->config.carrier = m->carrier;
-	return r;
+	return line_begin(sizeof(struct measuring), setup, store, ret, err);
 }
 
 static int open_restart(struct measuring *m, const struct turn *turn, uint64_t seed, struct err *err)
 {
-	int r = line_open(&m->bed, turn, seed, transit_outline, err);
-
-	if (r < 0)
-		return r;
-	m->config = (struct transit_config){ .line = m->bed.line,
-					     .interrupted = m->bed.interrupted,
-					     .cpu = m->bed.places.send };
-	transit_config_from(&m->config, &m->bed.cell.probes);
-	m->rows = malloc(m->config.count * sizeof(*m->rows));
-	if (!m->rows)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", m->config.count);
-	r = start_carrier(m, err);
-	return r < 0 ? r : line_wait(&m->bed, m->bed.plan->warmup_ns, err);
+	return line_probes_open(&m->bed, &m->probes, turn, seed, err);
 }
 
 /* Not one stack with the hops of this line: what came back says nothing about it. */
@@ -99,17 +63,19 @@ static int run(struct measuring *m, uint32_t number, const char **ret_invalid, s
 {
 	int r;
 
-	m->config.run = number;
+	m->probes.config.run = number;
 	telemetry_release(&m->telemetry);
-	if (telemetry_init(&m->telemetry, m->config.line.line->switch_count, m->config.count, m->config.line.int_md) <
-	    0)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", m->config.count);
-	r = telemetry_run(&m->config, m->rows, &m->telemetry, &m->record, &m->conditions, err);
+	if (telemetry_init(&m->telemetry, m->probes.config.line.line->switch_count, m->probes.config.count,
+			   m->probes.config.line.int_md) < 0)
+		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes",
+			       m->probes.config.count);
+	r = telemetry_run(&m->probes.config, m->probes.rows, &m->telemetry, &m->probes.record, &m->probes.conditions,
+			  err);
 	if (r == 0)
-		r = check_stacks(&m->telemetry, m->record.ledger.fate[FATE_MATCHED], err);
+		r = check_stacks(&m->telemetry, m->probes.record.ledger.fate[FATE_MATCHED], err);
 	r = line_outcome(&m->bed, r, err);
 	if (r == 0)
-		*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;
+		*ret_invalid = m->probes.record.invalid[0] ? m->probes.record.invalid : NULL;
 	return r;
 }
 
@@ -129,39 +95,18 @@ static int put_values(struct measuring *m, struct store *store, struct err *err)
 static int put(struct measuring *m, struct store *store, struct err *err)
 {
 	const struct telemetry *t = &m->telemetry;
-	int r = store_put_transit_run(store, &m->record, &m->conditions, m->rows, (uint32_t)m->record.ledger.sent, err);
+	int r = store_put_transit_run(store, &m->probes.record, &m->probes.conditions, m->probes.rows,
+				      (uint32_t)m->probes.record.ledger.sent, err);
 
 	if (r == 0)
 		r = put_values(m, store, err);
 	return r == 0 ? store_put_hops(store, t->hops, (size_t)t->switches * t->count, err) : r;
 }
 
-static void watched(struct measuring *m, struct watched *ret)
-{
-	line_watched(&m->bed, ret);
-}
-
-static const char *facts(struct measuring *m)
-{
-	return line_facts(&m->bed);
-}
-
 static void close_restart(struct measuring *m)
 {
 	telemetry_release(&m->telemetry);
-	carrier_stop(m->carrier);
-	m->carrier = NULL;
-	line_close(&m->bed);
-	free(m->rows);
-	m->rows = NULL;
-}
-
-static void end(struct measuring *m)
-{
-	if (!m)
-		return;
-	close_restart(m);
-	free(m);
+	line_probes_close(&m->bed, &m->probes);
 }
 
 const struct measure_ops measure_telemetry = {
@@ -171,8 +116,8 @@ const struct measure_ops measure_telemetry = {
 	.open = open_restart,
 	.run = run,
 	.put = put,
-	.watched = watched,
-	.facts = facts,
+	.watched = line_watched,
+	.facts = line_facts,
 	.close = close_restart,
-	.end = end,
+	.end = restart_end,
 };

@@ -1,67 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 
 #include "campaign/attribution.h"
 #include "campaign/line.h"
-#include "probe/transit.h"
-#include "probe/transit_settings.h"
+#include "campaign/restart.h"
 
 /* A restart of the transit method: a line with a switch, a carrier from before the warm-up to the end, runs of probes. */
 struct measuring {
 	struct line_bed bed;
 
-	/* of the restart that is open */
-	struct carrier *carrier;
-	struct transit_config config;
-	struct transit *rows; /* config.count */
-	struct run_record record;
-	struct transit_conditions conditions;
+	struct line_probes probes;
 	bool traced;
 	struct attribution attribution;
 };
 
 static int begin(const struct measure_setup *setup, struct store *store, struct measuring **ret, struct err *err)
 {
-	struct measuring *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-	*ret = m; /* end() takes it after a failure too */
-	return line_begin(&m->bed, setup, store, err);
-}
-
-static int start_carrier(struct measuring *m, struct err *err)
-{
-	const struct carrier_config config = {
-		.line = &m->config.line,
-		.rate_bps = m->config.carrier_bps,
-		.frame_bytes = m->config.carrier_frame_bytes,
-		.cpu = m->bed.places.carrier,
-	};
-	int r = m->config.carrier_bps ? carrier_start(&config, &m->carrier, err) : 0;
-
-	m->config.carrier = m->carrier;
-	return r;
+	return line_begin(sizeof(struct measuring), setup, store, ret, err);
 }
 
 static int open_restart(struct measuring *m, const struct turn *turn, uint64_t seed, struct err *err)
 {
-	int r = line_open(&m->bed, turn, seed, transit_outline, err);
+	int r = line_probes_open(&m->bed, &m->probes, turn, seed, err);
 
-	if (r < 0)
-		return r;
-	m->config = (struct transit_config){ .line = m->bed.line,
-					     .interrupted = m->bed.interrupted,
-					     .cpu = m->bed.places.send };
-	transit_config_from(&m->config, &m->bed.cell.probes);
-	m->traced = settings_number(&m->bed.cell.probes, "tracer") != 0;
-	m->rows = malloc(m->config.count * sizeof(*m->rows));
-	if (!m->rows)
-		return err_set(err, ERR_HOST, ENOMEM, "out of memory for a run of %" PRIu32 " probes", m->config.count);
-	r = start_carrier(m, err);
-	return r < 0 ? r : line_wait(&m->bed, m->bed.plan->warmup_ns, err);
+	if (r == 0)
+		m->traced = settings_number(&m->bed.cell.probes, "tracer") != 0;
+	return r;
 }
 
 /* What went wrong with the run says more than what then went wrong with the tracer. */
@@ -72,9 +36,9 @@ static int traced_run(struct measuring *m, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = transit_run(&m->config, m->rows, &m->record, &m->conditions, err);
-	end = attribution_end(&m->attribution, r == 0 ? m->rows : NULL, (uint32_t)m->record.ledger.sent,
-			      m->record.started_utc_ns, m->config.drift_ppm, r == 0 ? err : &ignored);
+	r = transit_run(&m->probes.config, m->probes.rows, &m->probes.record, &m->probes.conditions, err);
+	end = attribution_end(&m->attribution, r == 0 ? m->probes.rows : NULL, (uint32_t)m->probes.record.ledger.sent,
+			      m->probes.record.started_utc_ns, m->probes.config.drift_ppm, r == 0 ? err : &ignored);
 	return r < 0 ? r : end;
 }
 
@@ -82,47 +46,27 @@ static int run(struct measuring *m, uint32_t number, const char **ret_invalid, s
 {
 	int r;
 
-	m->config.run = number;
-	r = m->traced ? traced_run(m, err) : transit_run(&m->config, m->rows, &m->record, &m->conditions, err);
+	m->probes.config.run = number;
+	r = m->traced ? traced_run(m, err)
+		      : transit_run(&m->probes.config, m->probes.rows, &m->probes.record, &m->probes.conditions, err);
 	r = line_outcome(&m->bed, r, err);
 	if (r == 0)
-		*ret_invalid = m->record.invalid[0] ? m->record.invalid : NULL;
+		*ret_invalid = m->probes.record.invalid[0] ? m->probes.record.invalid : NULL;
 	return r;
 }
 
 static int put(struct measuring *m, struct store *store, struct err *err)
 {
-	int r = store_put_transit_run(store, &m->record, &m->conditions, m->rows, (uint32_t)m->record.ledger.sent, err);
+	int r = store_put_transit_run(store, &m->probes.record, &m->probes.conditions, m->probes.rows,
+				      (uint32_t)m->probes.record.ledger.sent, err);
 
 	return r == 0 && m->traced ? attribution_put(&m->attribution, store, err) : r;
 }
 
-static void watched(struct measuring *m, struct watched *ret)
-{
-	line_watched(&m->bed, ret);
-}
-
-static const char *facts(struct measuring *m)
-{
-	return line_facts(&m->bed);
-}
-
 static void close_restart(struct measuring *m)
 {
-	carrier_stop(m->carrier);
-	m->carrier = NULL;
 	attribution_release(&m->attribution);
-	line_close(&m->bed);
-	free(m->rows);
-	m->rows = NULL;
-}
-
-static void end(struct measuring *m)
-{
-	if (!m)
-		return;
-	close_restart(m);
-	free(m);
+	line_probes_close(&m->bed, &m->probes);
 }
 
 const struct measure_ops measure_transit = {
@@ -132,8 +76,8 @@ const struct measure_ops measure_transit = {
 	.open = open_restart,
 	.run = run,
 	.put = put,
-	.watched = watched,
-	.facts = facts,
+	.watched = line_watched,
+	.facts = line_facts,
 	.close = close_restart,
-	.end = end,
+	.end = restart_end,
 };
