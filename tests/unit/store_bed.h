@@ -2,11 +2,10 @@
 #ifndef TARE_TESTS_STORE_BED_H
 #define TARE_TESTS_STORE_BED_H
 
-#include <sqlite3.h>
-
 #include "fake_plan.h"
 #include "scratch.h"
 #include "store/store.h"
+#include "store_change.h"
 
 /* A store of the fake plan in the scratch directory: what a test of one part of it does before and after its own. */
 
@@ -53,17 +52,6 @@ static inline struct store *open_restart(struct arena *arena, struct stored_rest
 	assert_int_equal(store_read_restarts(store, arena, ret, &count, &err), 0);
 	assert_int_equal(count, 1);
 	return store;
-}
-
-/* What no tare does to a store. */
-static inline void change_store(const char *sql)
-{
-	sqlite3 *db = NULL;
-
-	assert_int_equal(sqlite3_open(in_scratch("tare.db"), &db), SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	sqlite3_close(db);
 }
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,39 +16,30 @@
 #include "report/html.h"
 #include "report/result.h"
 #include "report/terminal.h"
+#include "scratch.h"
 #include "store/merge.h"
 
 /* Two hosts, every other block each, on which the first cell differs and the second does not. */
 enum { BLOCKS = 12, PROBES = 8, PARTS = 2 };
 
-static char root[] = "/tmp/tare-hosts-XXXXXX";
 static char dirs[PARTS + 1][64];
 
 static int setup(void **state)
 {
-	(void)state;
-	strcpy(root, "/tmp/tare-hosts-XXXXXX");
-	if (!mkdtemp(root))
+	if (make_scratch(state) != 0)
 		return -1;
 	for (int i = 0; i <= PARTS; i++)
-		snprintf(dirs[i], sizeof(dirs[i]), "%s/%d", root, i);
+		snprintf(dirs[i], sizeof(dirs[i]), "%s/%d", scratch, i);
 	return 0;
 }
 
+/* Nothing else may lie beside them. */
 static int teardown(void **state)
 {
 	(void)state;
-	for (int i = 0; i <= PARTS; i++) {
-		DIR *d = opendir(dirs[i]);
-		struct dirent *e;
-
-		while (d && (e = readdir(d)))
-			unlinkat(dirfd(d), e->d_name, 0);
-		if (d)
-			closedir(d);
-		rmdir(dirs[i]);
-	}
-	return rmdir(root);
+	for (int i = 0; i <= PARTS; i++)
+		remove_tree(dirs[i]);
+	return rmdir(scratch);
 }
 
 static int64_t figure_of(const struct turn *turn, int host)

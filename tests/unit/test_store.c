@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,19 +13,16 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "fake_plan.h"
 #include "store/schema.h"
 #include "store/store.h"
 #include "store/store_private.h"
-
-enum { PAIRS = 50 };
+#include "store_change.h"
+#include "whole_store.h"
 
 /* What lies between fields is nobody's; clang 14 cannot tell where that is. */
 #if defined(__has_builtin) && __has_builtin(__builtin_clear_padding)
@@ -36,178 +32,6 @@ enum { PAIRS = 50 };
 #define CLEAR_PADDING(p) (void)(p)
 #define KNOWS_PADDING    0
 #endif
-
-/* --- what the tests stand on --- */
-
-static char base[] = "/tmp/tare-store-XXXXXX"; /* all below it is ours */
-static char dir[64];                           /* the store of the test that runs */
-
-static int make_base(void **state)
-{
-	(void)state;
-	return mkdtemp(base) ? 0 : -1;
-}
-
-static void remove_tree(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-	char name[512];
-
-	while (d && (e = readdir(d))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
-		if (unlink(name) != 0)
-			remove_tree(name);
-	}
-	if (d)
-		closedir(d);
-	rmdir(path);
-}
-
-static int remove_base(void **state)
-{
-	(void)state;
-	remove_tree(base);
-	return 0;
-}
-
-static int fresh_dir(void **state)
-{
-	static int number;
-
-	(void)state;
-	snprintf(dir, sizeof(dir), "%s/%d", base, number++);
-	return 0;
-}
-
-static const char *inside(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
-static struct store *open_write(uint32_t blocks)
-{
-	struct err err = { 0 };
-	struct store *s = NULL;
-
-	if (store_open_write(dir, fake_plan("text", blocks), &s, &err) != 0)
-		fail_msg("%s", err.message);
-	return s;
-}
-
-static struct store *open_read(void)
-{
-	struct err err = { 0 };
-	struct store *s = NULL;
-
-	if (store_open_read(dir, &s, &err) != 0)
-		fail_msg("%s", err.message);
-	return s;
-}
-
-/* A run whose every number follows from (turn, run), so that a reader can tell whether it is whole. */
-static struct run_record record_of(uint32_t turn, uint32_t run)
-{
-	struct run_record r = { .run = run, .tsc_hz = 2.5e9, .started_utc_ns = 1000 * turn + run };
-
-	r.ledger.sent = r.ledger.fate[FATE_MATCHED] = PAIRS;
-	return r;
-}
-
-static struct pair pair_of(uint32_t turn, uint32_t run, uint32_t seq)
-{
-	int64_t sched = (int64_t)seq * 250000, tx = sched + 70 + seq % 5;
-
-	return (struct pair){
-		.seq = seq,
-		.packet = seq % 7,
-		.sched_ticks = sched,
-		.tx_ticks = tx,
-		.path_ticks = tx + 2600 + turn,
-		.bypass_ticks = tx + 2200 + run,
-		.gap_path_ticks = 60,
-		.gap_bypass_ticks = 61,
-		.truth_ticks = 400,
-	};
-}
-
-static bool same_pair(const struct pair *a, const struct pair *b)
-{
-	return a->seq == b->seq && a->packet == b->packet && a->fate == b->fate && a->flags == b->flags &&
-	       a->burst_path == b->burst_path && a->burst_bypass == b->burst_bypass &&
-	       a->sched_ticks == b->sched_ticks && a->tx_ticks == b->tx_ticks && a->path_ticks == b->path_ticks &&
-	       a->bypass_ticks == b->bypass_ticks && a->gap_path_ticks == b->gap_path_ticks &&
-	       a->gap_bypass_ticks == b->gap_bypass_ticks && a->truth_ticks == b->truth_ticks;
-}
-
-static int put_restart(struct store *s, uint32_t turn, const char *failure, struct err *err)
-{
-	struct pair pairs[PAIRS];
-	int r = store_begin_restart(s, turn, err);
-
-	for (uint32_t run = 0; r == 0 && run < 2; run++) {
-		struct run_record record = record_of(turn, run);
-
-		for (uint32_t i = 0; i < PAIRS; i++)
-			pairs[i] = pair_of(turn, run, i);
-		r = store_put_run(s, &record, pairs, PAIRS, err);
-	}
-	return r < 0 ? r : store_commit_restart(s, "{\"kind\":\"fake\"}", failure, err);
-}
-
-static void put_good(struct store *s, uint32_t turn)
-{
-	struct err err = { 0 };
-
-	if (put_restart(s, turn, NULL, &err) != 0)
-		fail_msg("%s", err.message);
-}
-
-/* Every restart in the store is whole, to the last field of the last sample. Returns how many there are. */
-static uint32_t check_whole(void)
-{
-	struct store *s = open_read();
-	struct stored_restart *restarts;
-	struct arena arena;
-	struct pair pairs[PAIRS];
-	struct err err = { 0 };
-	uint32_t count;
-
-	arena_init(&arena, 0);
-	assert_int_equal(store_read_restarts(s, &arena, &restarts, &count, &err), 0);
-	for (uint32_t i = 0; i < count; i++) {
-		assert_int_equal(restarts[i].run_count, 2);
-		for (uint32_t run = 0; run < 2; run++) {
-			assert_int_equal(restarts[i].runs[run].record.started_utc_ns,
-					 1000 * restarts[i].position + run);
-			assert_int_equal(store_read_pairs(s, &restarts[i].runs[run], pairs, PAIRS, &err), PAIRS);
-			for (uint32_t p = 0; p < PAIRS; p++) {
-				struct pair expected = pair_of(restarts[i].position, run, p);
-
-				assert_true(same_pair(&pairs[p], &expected));
-			}
-		}
-	}
-	arena_release(&arena);
-	store_close(s);
-	return count;
-}
-
-static void sql(const char *text)
-{
-	sqlite3 *db = NULL;
-	char *message = NULL;
-
-	assert_int_equal(sqlite3_open(inside("tare.db"), &db), SQLITE_OK);
-	if (sqlite3_exec(db, text, NULL, NULL, &message) != SQLITE_OK)
-		fail_msg("%s: %s", text, message);
-	sqlite3_close(db);
-}
 
 static void write_file(const char *path, const void *data, size_t size_bytes)
 {
@@ -234,32 +58,6 @@ static void expect_refused(enum err_kind kind, const char *says)
 			fail_msg("kind %d: %s; expected kind %d: %s", err.kind, err.message, kind, says);
 		assert_non_null(strstr(err.message, dir));
 	}
-}
-
-/* In a child, so that limits and identities end with it. Returns its exit status, or 128 + signal. */
-static int in_child(int (*fn)(void))
-{
-	pid_t pid = fork();
-	int status;
-
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(fn());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static unsigned count_files(void)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while ((e = readdir(d)))
-		n += e->d_name[0] != '.';
-	closedir(d);
-	return n;
 }
 
 /* --- what goes in comes out --- */
@@ -444,300 +242,7 @@ static void facts_and_events_come_back(void **state)
 	store_close(s);
 }
 
-/* --- resume --- */
-
-static void resume_knows_what_is_done(void **state)
-{
-	struct store *s = open_write(2);
-	struct stored_campaign c;
-	struct arena arena;
-	struct err err = { 0 };
-
-	(void)state;
-	put_good(s, 0);
-	assert_int_equal(put_restart(s, 1, "target did not open", &err), 0);
-	assert_int_equal(store_begin_restart(s, 2, &err), 0); /* abandoned by the close */
-	store_close(s);
-	assert_int_equal(count_files(), 1); /* tare.db alone */
-
-	s = open_write(2);
-	assert_int_equal(store_turn_state(s, 0), STORE_TURN_DONE);
-	assert_int_equal(store_turn_state(s, 1), STORE_TURN_FAILED);
-	assert_int_equal(store_turn_state(s, 2), STORE_TURN_OPEN);
-	put_good(s, 1); /* again, and good now */
-	assert_int_equal(store_turn_state(s, 1), STORE_TURN_DONE);
-	arena_init(&arena, 0);
-	assert_int_equal(store_read_campaign(s, &arena, &c, &err), 0);
-	assert_int_equal(c.turns_done, 2);
-	assert_int_equal(c.turns_failed, 0);
-	arena_release(&arena);
-	store_close(s);
-	assert_int_equal(check_whole(), 3);
-}
-
-static void other_plan_is_refused(void **state)
-{
-	struct store *s = open_write(2);
-	struct err err = { 0 };
-	struct plan *other;
-
-	(void)state;
-	put_good(s, 0);
-	store_close(s);
-	s = NULL;
-	other = fake_plan("another text", 2);
-	other->path = "other.yaml";
-	other->name = "other";
-	assert_int_equal(store_open_write(dir, other, &s, &err), -EEXIST);
-	assert_int_equal(err.kind, ERR_USAGE);
-	assert_non_null(strstr(err.message, "'fake' from fake.yaml"));
-	assert_non_null(strstr(err.message, "other.yaml"));
-	assert_null(s);
-	/* the same text, but this tare orders it otherwise */
-	assert_int_equal(store_open_write(dir, fake_plan("text", 3), &s, &err), -EEXIST);
-	assert_non_null(strstr(err.message, "orders this plan otherwise"));
-	assert_int_equal(check_whole(), 1);
-}
-
-/* Where nothing was recorded, a corrected plan takes the place of the first. */
-static void empty_store_takes_another_plan(void **state)
-{
-	struct store *s = open_write(2);
-	struct stored_campaign c;
-	struct arena arena;
-	struct err err = { 0 };
-
-	(void)state;
-	store_close(s);
-	assert_int_equal(store_open_write(dir, fake_plan("better text", 3), &s, &err), 0);
-	assert_int_equal(count_files(), 4); /* tare.db, its log and index, the lock */
-	put_good(s, 11);
-	store_close(s);
-	assert_int_equal(count_files(), 1);
-	s = open_read();
-	arena_init(&arena, 0);
-	assert_int_equal(store_read_campaign(s, &arena, &c, &err), 0);
-	assert_string_equal(c.plan_text, "better text");
-	assert_int_equal(c.turn_count, 12);
-	arena_release(&arena);
-	store_close(s);
-}
-
-/* ... but not while a report holds it open: its log would be merged into the new one. */
-static void empty_store_that_is_read_stays(void **state)
-{
-	struct store *s = open_write(2), *reader = open_read();
-	struct stored_campaign c;
-	struct arena arena;
-	struct err err = { 0 };
-
-	(void)state;
-	arena_init(&arena, 0);
-	assert_int_equal(store_read_campaign(reader, &arena, &c, &err), 0);
-	store_close(s);
-	assert_int_equal(store_open_write(dir, fake_plan("better text", 3), &s, &err), -EEXIST);
-	store_close(reader);
-	arena_release(&arena);
-	assert_int_equal(store_open_write(dir, fake_plan("better text", 3), &s, &err), 0);
-	store_close(s);
-}
-
-/* Someone deletes tare.db after a kill, and begins anew: the dead one's log is not for the new one. */
-static void log_of_a_deleted_store_is_not_merged(void **state)
-{
-	pid_t pid = fork();
-	int status;
-
-	(void)state;
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		struct store *s = open_write(2);
-
-		put_good(s, 0);
-		put_good(s, 1);
-		kill(getpid(), SIGKILL);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(access(inside("tare.db-wal"), F_OK), 0);
-	assert_int_equal(unlink(inside("tare.db")), 0);
-	store_close(open_write(2));
-	assert_int_equal(check_whole(), 0);
-}
-
-/* --- one writer --- */
-
-static void second_writer_is_refused(void **state)
-{
-	struct store *s = open_write(1), *second = NULL;
-	struct err err = { 0 };
-	char pid[32];
-
-	(void)state;
-	snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
-	assert_int_equal(store_open_write(dir, fake_plan("text", 1), &second, &err), -EBUSY);
-	assert_int_equal(err.kind, ERR_USAGE);
-	assert_non_null(strstr(err.message, pid));
-	put_good(s, 0); /* the first is none the worse */
-	store_close(s);
-	s = open_write(1);
-	store_close(s);
-}
-
-static void reader_works_beside_a_writer(void **state)
-{
-	struct store *s = open_write(2);
-	struct err err = { 0 };
-
-	(void)state;
-	assert_int_equal(check_whole(), 0);
-	put_good(s, 0);
-	assert_int_equal(check_whole(), 1);
-	assert_int_equal(store_begin_restart(s, 1, &err), 0);
-	assert_int_equal(check_whole(), 1); /* and does not see the restart that is open */
-	store_abandon_restart(s);
-	put_good(s, 1);
-	store_close(s);
-	assert_int_equal(check_whole(), 2);
-}
-
-/* A writer that closes while a report reads cannot fold the log away; nothing is lost, the next one does it. */
-static void writer_closes_beside_a_reader(void **state)
-{
-	struct store *s = open_write(2), *reader;
-	struct stored_restart *restarts;
-	struct pair pairs[PAIRS];
-	struct arena arena;
-	struct err err = { 0 };
-	uint32_t count;
-
-	(void)state;
-	put_good(s, 0);
-	reader = open_read();
-	arena_init(&arena, 0);
-	assert_int_equal(store_read_restarts(reader, &arena, &restarts, &count, &err), 0);
-	store_close(s);
-	assert_int_equal(store_read_pairs(reader, &restarts[0].runs[1], pairs, PAIRS, &err), PAIRS);
-	store_close(reader);
-	arena_release(&arena);
-	s = open_write(2);
-	put_good(s, 1);
-	store_close(s);
-	assert_int_equal(count_files(), 1);
-	assert_int_equal(check_whole(), 2);
-}
-
-/* --- what can go wrong --- */
-
-static int write_for_ever(void)
-{
-	struct err err = { 0 };
-	struct store *s = NULL;
-
-	if (store_open_write(dir, fake_plan("text", FAKE_BLOCKS_MOST), &s, &err) != 0)
-		return 1;
-	for (uint32_t t = 0; t < FAKE_BLOCK * FAKE_BLOCKS_MOST; t++)
-		if (store_turn_state(s, t) == STORE_TURN_OPEN && put_restart(s, t, NULL, &err) != 0)
-			return 2;
-	return 0;
-}
-
-/*
- * Killed at moments spread from its first instruction on, and started again on
- * what is left: every time all restarts there are whole, none that was there is
- * gone, the lock of the dead is no lock.
- */
-static void killed_at_any_moment(void **state)
-{
-	uint32_t before = 0;
-	struct rng rng;
-
-	(void)state;
-	rng_init(&rng, 42);
-	for (int kill_number = 0; kill_number < 60; kill_number++) {
-		/* the second half later, and on a slow machine ever later, until something was recorded */
-		long most_ns = kill_number < 30 ? 4000000 : before > 0 ? 30000000 : 30000000L << (kill_number - 30) / 6;
-		struct timespec wait = { .tv_nsec = (long)rng_below(&rng, (uint64_t)most_ns) };
-		pid_t pid = fork();
-		struct err err = { 0 };
-		struct store *s;
-		uint32_t now;
-		int status;
-
-		assert_true(pid >= 0);
-		if (pid == 0)
-			_exit(write_for_ever());
-		nanosleep(&wait, NULL);
-		kill(pid, SIGKILL);
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		if (WIFEXITED(status))
-			assert_int_equal(WEXITSTATUS(status), 0);
-		if (access(inside("tare.db"), F_OK) != 0) {
-			assert_true(store_open_read(dir, &s, &err) <
-				    0); /* killed before there was one: said, not made up */
-			assert_int_equal(err.kind, ERR_USAGE);
-			continue;
-		}
-		now = check_whole();
-		assert_true(now >= before);
-		before = now;
-	}
-	assert_true(before > 0);
-	assert_int_equal(in_child(write_for_ever), 0);
-	assert_int_equal(check_whole(), FAKE_BLOCK * FAKE_BLOCKS_MOST);
-	store_close(open_write(FAKE_BLOCKS_MOST));
-	assert_int_equal(count_files(), 1);
-}
-
-static rlim_t file_limit_bytes;
-
-/* Writes until the disk is "full". 0: it was, the message says so, and the store still reads itself. */
-static int fill_disk(void)
-{
-	struct rlimit limit = { .rlim_cur = file_limit_bytes, .rlim_max = file_limit_bytes };
-	struct err err = { 0 };
-	struct store *s = NULL;
-	int r = 0;
-
-	signal(SIGXFSZ, SIG_IGN);
-	if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
-		return 1;
-	if (store_open_write(dir, fake_plan("text", FAKE_BLOCKS_MOST), &s, &err) != 0)
-		return 2;
-	for (uint32_t t = 0; r == 0 && t < FAKE_BLOCK * FAKE_BLOCKS_MOST; t++)
-		r = store_turn_state(s, t) == STORE_TURN_OPEN ? put_restart(s, t, NULL, &err) : 0;
-	if (r != -EIO) {
-		print_error("%d: %s\n", r, err.message);
-		return 3;
-	}
-	if (err.kind != ERR_HOST || !strstr(err.message, "is safe") || !strstr(err.message, "tare.db"))
-		return 4;
-	if (sqlite3_get_autocommit(s->db) == 0 || s->in_restart)
-		return 5;
-	store_close(s);
-	return 0;
-}
-
-static void full_disk_loses_nothing_recorded(void **state)
-{
-	struct store *s;
-	uint32_t done, round = 0;
-
-	(void)state;
-	store_close(open_write(FAKE_BLOCKS_MOST));
-	/* twice, the second time on what the first left */
-	for (file_limit_bytes = 300000; file_limit_bytes <= 500000; file_limit_bytes += 200000) {
-		assert_int_equal(in_child(fill_disk), 0);
-		done = check_whole();
-		assert_true(done > round);
-		round = done;
-	}
-	s = open_write(FAKE_BLOCKS_MOST);
-	for (uint32_t t = 0; t < FAKE_BLOCK * FAKE_BLOCKS_MOST; t++)
-		if (store_turn_state(s, t) == STORE_TURN_OPEN)
-			put_good(s, t);
-	store_close(s);
-	assert_int_equal(check_whole(), FAKE_BLOCK * FAKE_BLOCKS_MOST);
-}
+/* --- what cannot be used --- */
 
 static int create_on_full_disk(void)
 {
@@ -791,16 +296,16 @@ static void not_a_store(void **state)
 	remove_tree(dir);
 
 	assert_int_equal(mkdir(dir, 0777), 0);
-	sql("CREATE TABLE bookmarks (url TEXT)");
+	change_store(dir, "CREATE TABLE bookmarks (url TEXT)");
 	expect_refused(ERR_USAGE, "another program");
-	sql("PRAGMA application_id=7");
+	change_store(dir, "PRAGMA application_id=7");
 	expect_refused(ERR_USAGE, "application id 7");
 	remove_tree(dir);
 
 	store_close(open_write(2));
-	sql("PRAGMA user_version=9");
+	change_store(dir, "PRAGMA user_version=9");
 	expect_refused(ERR_USAGE, "newer tare (schema 9");
-	sql("PRAGMA user_version=0");
+	change_store(dir, "PRAGMA user_version=0");
 	expect_refused(ERR_HOST, "no schema number");
 	remove_tree(dir);
 
@@ -847,28 +352,6 @@ static int without_permission(void)
 	return check_whole() == 1 ? 0 : 5;
 }
 
-/* Another user's campaign, while it runs. */
-static int read_as_nobody(void)
-{
-	if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
-		return 1;
-	return check_whole() == 1 ? 0 : 2;
-}
-
-static void stranger_reads_beside_a_writer(void **state)
-{
-	struct store *s = open_write(2);
-	struct err err = { 0 };
-
-	(void)state;
-	put_good(s, 0);
-	assert_int_equal(store_begin_restart(s, 1, &err), 0);
-	assert_int_equal(chmod(base, 0755), 0);
-	assert_int_equal(chmod(dir, 0755), 0);
-	assert_int_equal(in_child(read_as_nobody), 0);
-	store_close(s);
-}
-
 static void permission_is_told(void **state)
 {
 	struct store *s = open_write(2);
@@ -876,7 +359,7 @@ static void permission_is_told(void **state)
 	(void)state;
 	put_good(s, 0);
 	store_close(s);
-	assert_int_equal(chmod(base, 0755), 0);
+	assert_int_equal(chmod(scratch, 0755), 0);
 	assert_int_equal(chmod(dir, 0555), 0);
 	assert_int_equal(chmod(inside("tare.db"), 0444), 0);
 	assert_int_equal(in_child(without_permission), 0);
@@ -919,7 +402,7 @@ static void damaged_rows_are_told(void **state)
 
 		put_good(s, 1);
 		store_close(s);
-		sql(cases[i].sql);
+		change_store(dir, cases[i].sql);
 		s = open_read();
 		arena_init(&arena, 0);
 		r = store_read_campaign(s, &arena, &c, &err);
@@ -945,24 +428,13 @@ int main(void)
 		cmocka_unit_test_setup(any_pair_comes_back, fresh_dir),
 		cmocka_unit_test_setup(view_speaks_nanoseconds, fresh_dir),
 		cmocka_unit_test_setup(facts_and_events_come_back, fresh_dir),
-		cmocka_unit_test_setup(resume_knows_what_is_done, fresh_dir),
-		cmocka_unit_test_setup(other_plan_is_refused, fresh_dir),
-		cmocka_unit_test_setup(empty_store_takes_another_plan, fresh_dir),
-		cmocka_unit_test_setup(empty_store_that_is_read_stays, fresh_dir),
-		cmocka_unit_test_setup(log_of_a_deleted_store_is_not_merged, fresh_dir),
-		cmocka_unit_test_setup(second_writer_is_refused, fresh_dir),
-		cmocka_unit_test_setup(reader_works_beside_a_writer, fresh_dir),
-		cmocka_unit_test_setup(writer_closes_beside_a_reader, fresh_dir),
-		cmocka_unit_test_setup(killed_at_any_moment, fresh_dir),
-		cmocka_unit_test_setup(full_disk_loses_nothing_recorded, fresh_dir),
 		cmocka_unit_test_setup(nothing_half_written_where_creation_fails, fresh_dir),
 		cmocka_unit_test_setup(truncated_store_is_told, fresh_dir),
 		cmocka_unit_test_setup(not_a_store, fresh_dir),
 		cmocka_unit_test_setup(no_directory, fresh_dir),
 		cmocka_unit_test_setup(permission_is_told, fresh_dir),
-		cmocka_unit_test_setup(stranger_reads_beside_a_writer, fresh_dir),
 		cmocka_unit_test_setup(damaged_rows_are_told, fresh_dir),
 	};
 
-	return cmocka_run_group_tests(tests, make_base, remove_base);
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,46 +11,33 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
 #include "fake_plan.h"
+#include "scratch.h"
 #include "store/merge.h"
 #include "store/store.h"
+#include "store_change.h"
 
 enum { BLOCKS = 6, TURNS = BLOCKS * FAKE_BLOCK, PARTS = 3, PAIRS = 5, RUNS = 2 };
 
-static char root[] = "/tmp/tare-merge-XXXXXX";
 static char dirs[PARTS + 3][64]; /* the parts, and where they are merged into */
 
 static int setup(void **state)
 {
-	(void)state;
-	strcpy(root, "/tmp/tare-merge-XXXXXX");
-	if (!mkdtemp(root))
+	if (make_scratch(state) != 0)
 		return -1;
 	for (int i = 0; i < PARTS + 3; i++)
-		snprintf(dirs[i], sizeof(dirs[i]), "%s/%d", root, i);
+		snprintf(dirs[i], sizeof(dirs[i]), "%s/%d", scratch, i);
 	return 0;
 }
 
-static void remove_dir(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-
-	while (d && (e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(path);
-}
-
+/* Nothing else may lie beside them. */
 static int teardown(void **state)
 {
 	(void)state;
 	for (int i = 0; i < PARTS + 3; i++)
-		remove_dir(dirs[i]);
-	return rmdir(root);
+		remove_tree(dirs[i]);
+	return rmdir(scratch);
 }
 
 static void put_restart(struct store *s, uint32_t turn, const char *failure)
@@ -218,19 +204,19 @@ static void only_parts_of_one_campaign(void **state)
 
 	(void)state;
 	make_parts();
-	remove_dir(dirs[1]);
+	remove_tree(dirs[1]);
 	s = open_part(1, "another text");
 	store_close(s);
 	assert_int_equal(merge(dirs[PARTS + 2], &merged, &err, 2, 0, 1), -EINVAL);
 	refused("another text of plan 'fake'", &err);
-	remove_dir(dirs[1]);
+	remove_tree(dirs[1]);
 	plan = fake_plan("text", BLOCKS);
 	plan->name = "other";
 	assert_int_equal(store_open_write(dirs[1], plan, &s, &err), 0);
 	store_close(s);
 	assert_int_equal(merge(dirs[PARTS + 2], &merged, &err, 2, 0, 1), -EINVAL);
 	refused("is of campaign 'other'", &err);
-	remove_dir(dirs[1]);
+	remove_tree(dirs[1]);
 	plan = fake_plan("text", BLOCKS);
 	plan->turns[3].block = 5; /* as a tare with another order would have it */
 	assert_int_equal(store_open_write(dirs[1], plan, &s, &err), 0);
@@ -323,18 +309,13 @@ static void a_merged_store_resumes_and_merges_again(void **state)
 static void other_schemas_and_no_stores_are_told(void **state)
 {
 	struct store_merged merged;
-	char path[96];
-	sqlite3 *db;
 	struct err err;
 
 	(void)state;
 	make_parts();
 	assert_int_equal(merge(dirs[PARTS + 2], &merged, &err, 2, 0, PARTS), -ENOENT);
 	refused("No such file", &err);
-	snprintf(path, sizeof(path), "%s/tare.db", dirs[1]);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=2", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
+	change_store(dirs[1], "PRAGMA user_version=2");
 	assert_int_equal(merge(dirs[PARTS + 2], &merged, &err, 2, 0, 1), -ENOTSUP);
 	refused("is of schema 2", &err);
 }

@@ -148,7 +148,7 @@ static void damage_is_told(void **state)
 
 	(void)state;
 	put_one();
-	change_store("DELETE FROM operation WHERE seq = 1 AND switch = 0");
+	change_store(scratch, "DELETE FROM operation WHERE seq = 1 AND switch = 0");
 	assert_int_equal(read_back(&a, &there, got, &err), -EBADMSG);
 	assert_non_null(strstr(err.message, "a run has not as many operations as it says"));
 }
@@ -162,7 +162,7 @@ static void older_stores_have_none(void **state)
 
 	(void)state;
 	put_one();
-	change_store(STORE_WITHOUT_3);
+	change_store(scratch, STORE_WITHOUT_3);
 	assert_int_equal(read_back(&a, &there, got, &err), 0);
 	assert_false(there);
 }

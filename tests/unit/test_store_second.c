@@ -91,7 +91,7 @@ static void damage_is_told(void **state)
 	(void)state;
 	put();
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		change_store(bad[i].sql);
+		change_store(scratch, bad[i].sql);
 		assert_int_equal(read_back(0, &clock, rows, &err), -EBADMSG);
 		if (!strstr(err.message, bad[i].says))
 			fail_msg("'%s' does not say '%s'", err.message, bad[i].says);

@@ -122,7 +122,7 @@ static void a_store_of_schema_1_goes_on(void **state)
 	(void)state;
 	assert_int_equal(store_open_write(scratch, fake_plan("a", 1), &store, &err), 0);
 	store_close(store);
-	change_store(STORE_WITHOUT_2);
+	change_store(scratch, STORE_WITHOUT_2);
 	/* read as it is */
 	assert_int_equal(store_open_read(scratch, &store, &err), 0);
 	store_close(store);
@@ -140,14 +140,14 @@ static void samples_that_contradict_themselves_are_damage(void **state)
 
 	(void)state;
 	put_one();
-	change_store("UPDATE transit SET rx = NULL WHERE seq = 0");
+	change_store(scratch, "UPDATE transit SET rx = NULL WHERE seq = 0");
 	arena_init(&arena, 0);
 	store = open_restart(&arena, &restarts);
 	assert_true(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err) < 0);
 	assert_non_null(strstr(err.message, "contradicts its fate"));
 	store_close(store);
 	/* and times that no clock has */
-	change_store("UPDATE transit SET rx = 5, p4_in = 9223372036854775807 WHERE seq = 0");
+	change_store(scratch, "UPDATE transit SET rx = 5, p4_in = 9223372036854775807 WHERE seq = 0");
 	assert_int_equal(store_open_read(scratch, &store, &err), 0);
 	assert_true(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err) < 0);
 	store_close(store);

@@ -190,7 +190,7 @@ static void damage_is_told(void **state)
 		struct err err = { 0 };
 
 		put();
-		change_store(damages[i]);
+		change_store(scratch, damages[i]);
 		assert_int_equal(read_back(0, &arena, &got, &t, &count, &found, &err), -EBADMSG);
 		assert_non_null(strstr(err.message, "damaged"));
 		assert_int_equal(remove_scratch(state), 0);

@@ -106,14 +106,14 @@ static void stores_of_older_schemas_go_on(void **state)
 	arena_init(&arena, 0);
 	for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++) {
 		put_two_runs();
-		change_store(older[i]);
+		change_store(scratch, older[i]);
 		count = 7;
 		assert_int_equal(read_back(0, &arena, &got, &count, &err), 0);
 		assert_int_equal(count, 0);
 		store = begin_run(1);
 		assert_int_equal(store_put_values(store, values, VALUES, &err), 0);
 		end_restart(store);
-		change_store("SELECT * FROM transit_us");
+		change_store(scratch, "SELECT * FROM transit_us");
 		assert_int_equal(remove_scratch(state), 0);
 		assert_int_equal(make_scratch(state), 0);
 	}
@@ -137,7 +137,7 @@ static void damage_is_told(void **state)
 		struct err err = { 0 };
 
 		put_two_runs();
-		change_store(damages[i]);
+		change_store(scratch, damages[i]);
 		assert_int_equal(read_back(0, &arena, &got, &count, &err), -EBADMSG);
 		assert_non_null(strstr(err.message, "damaged"));
 		assert_int_equal(remove_scratch(state), 0);
