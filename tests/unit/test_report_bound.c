@@ -11,6 +11,8 @@
 #include "report/json.h"
 #include "report/open.h"
 #include "report/terminal.h"
+#include "near.h"
+#include "report_look.h"
 #include "scratch.h"
 #include "synthetic.h"
 
@@ -42,20 +44,6 @@ static struct result *result_of(double cycles, double inserted, uint32_t blocks)
 	return r;
 }
 
-static bool says(const struct result *r, const char *severity, const char *words)
-{
-	for (uint32_t i = 0; i < r->problem_count; i++)
-		if (strcmp(r->problems[i].severity, severity) == 0 && strstr(r->problems[i].text, words))
-			return true;
-	return false;
-}
-
-static void assert_near(double value, double expected, double within)
-{
-	if (!(fabs(value - expected) <= within))
-		fail_msg("%.6g is not %.6g +- %.3g", value, expected, within);
-}
-
 static void a_bound_that_holds(void **state)
 {
 	struct result *r = result_of(60, 0, 6);
@@ -72,7 +60,7 @@ static void a_bound_that_holds(void **state)
 	assert_near(b->least_cycles, 8, 0.3);
 	assert_near(b->most_cycles, 33, 0.3);
 	assert_true(b->uncertainty_ns > 0 && b->uncertainty_ns < 32);
-	assert_false(says(r, "warning", "bound"));
+	assert_null(find_problem(r, "warning", "bound"));
 	/* what the plan states is no quantity that was measured */
 	assert_int_equal(r->cells[0].quantity_count, 0);
 	result_destroy(r);
@@ -92,8 +80,8 @@ static void packets_that_are_over_it_are_named(void **state)
 		assert_int_equal((int)b->worst_packet[i] % 2, 1);
 		assert_near(b->worst_cycles[i], -12, 0.3);
 	}
-	assert_true(
-		says(r, "warning", "210 of 420 packets are over the vendor's bound of 160.0 ns, in cycles: packets "));
+	assert_non_null(find_problem(
+		r, "warning", "210 of 420 packets are over the vendor's bound of 160.0 ns, in cycles: packets "));
 	result_destroy(r);
 }
 
@@ -127,7 +115,7 @@ static void too_few_blocks_judge_nothing(void **state)
 	assert_true(isnan(r->cells[0].bound->uncertainty_ns));
 	assert_int_equal(r->cells[0].bound->unsure, 420);
 	assert_near(r->cells[0].bound->least_cycles, 948, 0.3);
-	assert_true(says(r, "note", "whether packets stay under the bound of 4000.0 ns is not known"));
+	assert_non_null(find_problem(r, "note", "whether packets stay under the bound of 4000.0 ns is not known"));
 	result_destroy(r);
 }
 
@@ -138,19 +126,6 @@ static void a_store_with_nonsense_has_no_bound(void **state)
 	(void)state;
 	assert_int_equal(r->cells[0].bound_count, 0);
 	result_destroy(r);
-}
-
-static char *text_of(int (*write)(const struct result *, FILE *, struct err *), const struct result *r)
-{
-	char *text = NULL;
-	size_t length;
-	FILE *f = open_memstream(&text, &length);
-	struct err err = { 0 };
-
-	if (write(r, f, &err) != 0)
-		fail_msg("%s", err.message);
-	fclose(f);
-	return text;
 }
 
 static int summary(const struct result *r, FILE *out, struct err *err)
@@ -166,15 +141,15 @@ static void every_renderer_shows_it(void **state)
 	char *text;
 
 	(void)state;
-	text = text_of(summary, r);
+	text = text_of(r, summary);
 	assert_non_null(strstr(text, "worst case"));
 	assert_non_null(strstr(text, "210"));
 	free(text);
-	text = text_of(html_write, r);
+	text = text_of(r, html_write);
 	assert_non_null(strstr(text, "The vendor's worst case"));
 	assert_non_null(strstr(text, "<td class=\"n bad\">210</td>"));
 	free(text);
-	text = text_of(result_write_json, r);
+	text = json_of(r);
 	assert_non_null(strstr(text, "\"over\": 210"));
 	free(text);
 	result_destroy(r);

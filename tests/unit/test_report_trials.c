@@ -13,6 +13,7 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "report_look.h"
 #include "scratch.h"
 #include "store/trial.h"
 #include "synthetic_values.h"
@@ -112,25 +113,10 @@ static void the_result_has_what_the_store_has(void **state)
 	result_destroy(r);
 }
 
-static char *text_of(const struct result *r, bool page)
-{
-	const struct terminal_style style = { .width = 100 };
-	struct err err = { 0 };
-	char *text = NULL;
-	size_t length;
-	FILE *f = open_memstream(&text, &length);
-	int rc = page ? html_write(r, f, &err) : terminal_write(r, f, &style, TERMINAL_CELLS, &err);
-
-	fclose(f);
-	if (rc < 0)
-		fail_msg("%s", err.message);
-	return text;
-}
-
 static void every_form_shows_it(void **state)
 {
 	struct result *r = result_of(RATESEARCH_INVERSION | RATESEARCH_SENDER, 70000000, 72000000), *again = NULL;
-	char *terminal = text_of(r, false), *page = text_of(r, true), *json = NULL;
+	char *terminal = terminal_of(r, false, 100, TERMINAL_CELLS), *page = text_of(r, html_write), *json = NULL;
 	struct err err = { 0 };
 	size_t length;
 	FILE *f = open_memstream(&json, &length);
@@ -149,7 +135,7 @@ static void every_form_shows_it(void **state)
 	assert_int_equal(again->searches[0].trial_count, 3);
 	assert_true(again->searches[0].trials[0].p50_us == 33.5);
 	free(terminal);
-	terminal = text_of(again, false);
+	terminal = terminal_of(again, false, 100, TERMINAL_CELLS);
 	assert_non_null(strstr(terminal, "over, sender"));
 	result_destroy(again);
 	/* a document may say anything */
@@ -165,7 +151,7 @@ static void every_form_shows_it(void **state)
 static void bounds_that_are_not_there(void **state)
 {
 	struct result *r = result_of(RATESEARCH_NO_LOWER, 0, 72000000);
-	char *terminal = text_of(r, false), *page = text_of(r, true);
+	char *terminal = terminal_of(r, false, 100, TERMINAL_CELLS), *page = text_of(r, html_write);
 
 	(void)state;
 	assert_true(isnan(r->searches[0].lower_mbps));

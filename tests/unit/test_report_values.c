@@ -17,7 +17,9 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "near.h"
 #include "page_check.h"
+#include "report_look.h"
 #include "synthetic_values.h"
 
 /* Results of measures whose runs yield numbers: known values in, figures, comparisons and exponents out. */
@@ -45,12 +47,6 @@ static struct result *result_of(const struct synthetic_values *s)
 	store_close(store);
 	remove_tree(dir);
 	return r;
-}
-
-static void assert_near(double value, double expected, double within)
-{
-	if (!(fabs(value - expected) <= within))
-		fail_msg("%.9g is not %.9g within %.3g", value, expected, within);
 }
 
 /* Restarts 0, +1, -1, +2, -2, +3 per cent; the three runs of each 0, +0.1, -0.1 per cent around. */
@@ -245,17 +241,6 @@ static void invalid_runs_failed_and_few_restarts_are_said(void **state)
 	result_destroy(r);
 }
 
-static char *json_of(const struct result *r)
-{
-	char *text = NULL;
-	size_t length;
-	FILE *f = open_memstream(&text, &length);
-
-	assert_int_equal(result_write_json(r, f, NULL), 0);
-	fclose(f);
-	return text;
-}
-
 static void json_comes_back_whole(void **state)
 {
 	struct synthetic_values s = control();
@@ -277,18 +262,6 @@ static void json_comes_back_whole(void **state)
 	result_destroy(back);
 }
 
-static char *terminal_of(const struct result *r, unsigned width, unsigned parts)
-{
-	const struct terminal_style style = { .width = width, .utf8 = true };
-	char *text = NULL;
-	size_t length;
-	FILE *f = open_memstream(&text, &length);
-
-	assert_int_equal(terminal_write(r, f, &style, parts, NULL), 0);
-	fclose(f);
-	return text;
-}
-
 static void the_terminal_has_a_row_a_cell_within_its_width(void **state)
 {
 	struct synthetic_values s = control();
@@ -296,7 +269,7 @@ static void the_terminal_has_a_row_a_cell_within_its_width(void **state)
 
 	(void)state;
 	for (unsigned width = 80; width <= 140; width += 30) {
-		char *text = terminal_of(r, width, 0), *rest = text;
+		char *text = terminal_of(r, true, width, 0), *rest = text;
 		unsigned rows = 0;
 
 		assert_non_null(strstr(text, "batch_wall ms"));
@@ -313,7 +286,7 @@ static void the_terminal_has_a_row_a_cell_within_its_width(void **state)
 		assert_int_equal(rows, 24);
 		free(text);
 	}
-	char *text = terminal_of(r, 120, TERMINAL_CELLS);
+	char *text = terminal_of(r, true, 120, TERMINAL_CELLS);
 
 	assert_non_null(strstr(text, "entries_rate 1/s"));
 	assert_non_null(strstr(text, "entries_rate, operation=read"));

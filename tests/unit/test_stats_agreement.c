@@ -16,12 +16,7 @@
 #include "stats/shift.h"
 #include "stats/sort.h"
 #include "stats/special.h"
-
-static void assert_near(double got, double expected, double within)
-{
-	if (!(fabs(got - expected) <= within))
-		fail_msg("got %.15g, expected %.15g within %g", got, expected, within);
-}
+#include "near.h"
 
 static void the_laws_are_those_of_the_tables(void **state)
 {

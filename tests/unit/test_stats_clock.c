@@ -11,17 +11,12 @@
 #include "stats/clockcheck.h"
 #include "stats/modes.h"
 #include "stats/sort.h"
+#include "near.h"
 
 #define N 4000
 
 static int64_t ticks[N], scratch[N];
 static double values[N];
-
-static void assert_near(double got, double expected, double within)
-{
-	if (!(fabs(got - expected) <= within))
-		fail_msg("got %.15g, expected %.15g within %g", got, expected, within);
-}
 
 static struct modes modes_of(size_t n, double quantum)
 {

@@ -12,14 +12,9 @@
 #include "stats/compare.h"
 #include "stats/quantile.h"
 #include "stats/sort.h"
+#include "near.h"
 
 enum { CELLS = 9, RESTARTS = 6 };
-
-static void assert_near(double got, double expected, double within)
-{
-	if (!(fabs(got - expected) <= within))
-		fail_msg("got %.15g, expected %.15g within %g", got, expected, within);
-}
 
 static void p_is_students(void **state)
 {

@@ -9,12 +9,7 @@
 
 #include "base/rng.h"
 #include "stats/hierarchy.h"
-
-static void assert_near(double got, double expected, double within)
-{
-	if (!(fabs(got - expected) <= within))
-		fail_msg("got %.15g, expected %.15g within %g", got, expected, within);
-}
+#include "near.h"
 
 /* Three groups of three: MSB = 19, MSW = 1, by hand. */
 static void components_by_hand(void **state)

@@ -13,14 +13,9 @@
 #include "stats/compare.h"
 #include "stats/net.h"
 #include "stats/packetwise.h"
+#include "near.h"
 
 #define WHOLE (NET_GROSS | NET_BEFORE | NET_AFTER)
-
-static void assert_near(double got, double expected, double within)
-{
-	if (!(fabs(got - expected) <= within))
-		fail_msg("got %.15g, expected %.15g within %g", got, expected, within);
-}
 
 static const struct budget_term *term(const struct net *n, const char *name)
 {

@@ -13,12 +13,7 @@
 #include "stats/quantile.h"
 #include "stats/sort.h"
 #include "stats/special.h"
-
-static void assert_near(double got, double expected, double within)
-{
-	if (!(fabs(got - expected) <= within))
-		fail_msg("got %.15g, expected %.15g within %g", got, expected, within);
-}
+#include "near.h"
 
 static struct sample_set set_of(const double *values, size_t finite, uint64_t lost, double quantum)
 {
