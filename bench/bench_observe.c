@@ -90,13 +90,15 @@ static int watch_switches(const struct switch_child *switches, double *ret_pct)
 
 static int own_cost(const char *path)
 {
-	struct switch_child switches[SWITCHES];
+	struct switch_child switches[SWITCHES] = { 0 };
 	double pct[REPEATS];
 	int rc = 0;
 
-	for (int i = 0; i < SWITCHES; i++)
-		if (!switch_child_start(&switches[i], path))
-			return -1;
+	for (int i = 0; rc == 0 && i < SWITCHES; i++)
+		if (!switch_child_start(&switches[i], path)) {
+			fprintf(stderr, "bench_observe: %s does not start\n", path);
+			rc = -1;
+		}
 	sleep_until(clock_ns(CLOCK_MONOTONIC) + 1000000000);
 	for (int i = 0; rc == 0 && i < REPEATS; i++)
 		rc = watch_switches(switches, &pct[i]);
@@ -177,38 +179,99 @@ static void burner_end(struct burner *b)
 	close(b->done_fd);
 }
 
-/* Everything it burned lies between the sampler's first row and its last, and both readings of the account. */
-static int burn_sampled(double share, const struct cgroup_account *account, struct burn *burn, struct sampler_log *log,
-			int64_t *ret_start_ns, int64_t *ret_account_ns)
+/* What came of one burn: all of it lies between the sampler's first row and its last, and both readings of the account. */
+struct burnt {
+	struct burn burn;
+	struct sampler_log log;
+	int64_t start_ns, account_ns;
+};
+
+/* Run a burner that was started, between a sampler's start and its stop. */
+static int burn_watched(struct burner *burner, const struct cgroup_account *account, struct burnt *ret, struct err *err)
 {
-	struct sampler_process process = { .name = "burner" };
+	struct sampler_process process = { .pid = burner->pid, .name = "burner" };
 	const struct sampler_config config = {
 		.interval_ns = INTERVAL_NS, .cpu = -1, .processes = &process, .process_count = 1
 	};
 	int64_t before_ns = 0, after_ns = 0;
 	struct sampler *sampler = NULL;
+	bool burned;
+
+	if (account &&
+	    (cgroup_account_add(account, burner->pid, err) < 0 || cgroup_account_cpu_ns(account, &before_ns, err) < 0))
+		return -1;
+	ret->start_ns = clock_ns(CLOCK_MONOTONIC);
+	if (sampler_start(&config, &sampler, err) < 0)
+		return -1;
+	burned = burner_run(burner, &ret->burn) == 0;
+	if (sampler_stop(sampler, &ret->log, err) < 0)
+		return -1;
+	if (burned && (!account || cgroup_account_cpu_ns(account, &after_ns, err) == 0)) {
+		ret->account_ns = after_ns - before_ns;
+		return 0;
+	}
+	sampler_log_release(&ret->log);
+	return burned ? -1 : err_set(err, ERR_HOST, EPIPE, "the burner ended");
+}
+
+/* -1: told, and *ret holds nothing. */
+static int burn_sampled(double share, const struct cgroup_account *account, struct burnt *ret)
+{
 	struct burner burner;
 	struct err err = { 0 };
 	int rc;
 
-	if (burner_start(share, &burner) < 0)
-		return -1;
-	process.pid = burner.pid;
-	rc = account ? cgroup_account_add(account, burner.pid, &err) : 0;
-	if (rc == 0 && account)
-		rc = cgroup_account_cpu_ns(account, &before_ns, &err);
-	*ret_start_ns = clock_ns(CLOCK_MONOTONIC);
-	if (rc == 0)
-		rc = sampler_start(&config, &sampler, &err);
-	if (rc == 0 && burner_run(&burner, burn) < 0)
-		rc = err_set(&err, ERR_HOST, EPIPE, "the burner ended");
-	if (rc == 0)
-		rc = sampler_stop(sampler, log, &err);
-	if (rc == 0 && account)
-		rc = cgroup_account_cpu_ns(account, &after_ns, &err);
+	*ret = (struct burnt){ 0 };
+	if (burner_start(share, &burner) < 0) {
+		err_set(&err, ERR_HOST, errno, "cannot be started: %s", strerror(errno));
+		return fail("burner", &err);
+	}
+	rc = burn_watched(&burner, account, ret, &err);
 	burner_end(&burner);
-	*ret_account_ns = after_ns - before_ns;
 	return rc < 0 ? fail("burner", &err) : 0;
+}
+
+/* The process's first and last row within a time, on the sampler's clock; -1, told: there are no two. */
+static int rows_within(const struct burnt *b, int64_t from_ns, int64_t to_ns, const struct sampler_row **ret_first,
+		       const struct sampler_row **ret_last)
+{
+	const struct sampler_row *first = NULL, *last = NULL;
+
+	for (size_t r = 0; r < b->log.row_count; r++) {
+		const struct sampler_row *row = &b->log.rows[r];
+
+		if (b->log.subjects[row->subject].kind != SAMPLER_PROCESS || row->at_ns < from_ns || row->at_ns > to_ns)
+			continue;
+		first = first ? first : row;
+		last = row;
+	}
+	if (!first || first == last) {
+		fprintf(stderr, "bench_observe: no two samples of the burner\n");
+		return -1;
+	}
+	*ret_first = first;
+	*ret_last = last;
+	return 0;
+}
+
+static int account_diff(const struct cgroup_account *account, double *ret_pct)
+{
+	const struct sampler_row *first, *last;
+	struct burnt b;
+	int rc = burn_sampled(0.35, account, &b);
+
+	if (rc < 0)
+		return rc;
+	rc = rows_within(&b, INT64_MIN, INT64_MAX, &first, &last);
+	if (rc == 0 && b.account_ns <= 0) {
+		fprintf(stderr, "bench_observe: the account counted nothing\n");
+		rc = -1;
+	}
+	if (rc == 0)
+		*ret_pct =
+			100 * fabs((double)(last->v[PROCESS_CPU] - first->v[PROCESS_CPU]) / (double)b.account_ns - 1);
+	sampler_log_release(&b.log);
+	return rc;
 }
 
 static int against_account(void)
@@ -222,25 +285,8 @@ static int against_account(void)
 		fprintf(stderr, "bench_observe: left out: %s\n", err.message);
 		return 0;
 	}
-	for (int i = 0; rc == 0 && i < REPEATS; i++) {
-		const struct sampler_row *first = NULL, *last = NULL;
-		struct sampler_log log;
-		int64_t start_ns, account_ns;
-		struct burn burn;
-
-		rc = burn_sampled(0.35, &account, &burn, &log, &start_ns, &account_ns);
-		for (size_t r = 0; rc == 0 && r < log.row_count; r++) {
-			if (log.subjects[log.rows[r].subject].kind != SAMPLER_PROCESS)
-				continue;
-			first = first ? first : &log.rows[r];
-			last = &log.rows[r];
-		}
-		if (first)
-			pct[i] = 100 *
-				 fabs((double)(last->v[PROCESS_CPU] - first->v[PROCESS_CPU]) / (double)account_ns - 1);
-		if (rc == 0)
-			sampler_log_release(&log);
-	}
+	for (int i = 0; rc == 0 && i < REPEATS; i++)
+		rc = account_diff(&account, &pct[i]);
 	if (rc == 0)
 		say("sampler_cgroup_diff_pct", median(pct, REPEATS), "%",
 		    account.version == 1 ? "CPU time of a burner, against cpuacct (cgroup v1); goal under 1"
@@ -253,33 +299,20 @@ static int against_account(void)
 /* The share between the rows that lie inside the burn, against the burner's own. */
 static int burn_error(double share, double *ret_pp)
 {
-	const struct sampler_row *first = NULL, *last = NULL;
-	int64_t start_ns, unused;
-	struct sampler_log log;
-	struct burn burn;
-	int rc = burn_sampled(share, NULL, &burn, &log, &start_ns, &unused);
+	const struct sampler_row *first, *last;
+	struct burnt b;
+	int rc = burn_sampled(share, NULL, &b);
 
 	if (rc < 0)
 		return rc;
-	for (size_t r = 0; r < log.row_count; r++) {
-		int64_t at_ns = start_ns + log.rows[r].at_ns;
-
-		if (log.subjects[log.rows[r].subject].kind != SAMPLER_PROCESS || at_ns < burn.start_ns ||
-		    at_ns > burn.end_ns)
-			continue;
-		first = first ? first : &log.rows[r];
-		last = &log.rows[r];
-	}
-	if (!first || first == last) {
-		fprintf(stderr, "bench_observe: no samples inside the burn\n");
-		rc = -1;
-	} else {
+	rc = rows_within(&b, b.burn.start_ns - b.start_ns, b.burn.end_ns - b.start_ns, &first, &last);
+	if (rc == 0) {
 		double sampled =
 			(double)(last->v[PROCESS_CPU] - first->v[PROCESS_CPU]) / (double)(last->at_ns - first->at_ns);
 
-		*ret_pp = 100 * fabs(sampled - (double)burn.cpu_ns / (double)(burn.end_ns - burn.start_ns));
+		*ret_pp = 100 * fabs(sampled - (double)b.burn.cpu_ns / (double)(b.burn.end_ns - b.burn.start_ns));
 	}
-	sampler_log_release(&log);
+	sampler_log_release(&b.log);
 	return rc;
 }
 

@@ -244,28 +244,27 @@ static double servers_cpu_ns(const struct side *sides)
 	return sum;
 }
 
-static int write_sides(const struct bench *b, struct side *sides, struct loop *loop, struct measured *m)
+/* `updates`: as long as the sides. */
+static int write_sides(const struct bench *b, struct side *sides, struct p4rt_updates *updates, struct loop *loop,
+		       struct measured *m)
 {
 	double own = cpu_ns(getpid()), theirs = servers_cpu_ns(sides);
-	struct p4rt_updates updates = { 0 };
 	int64_t start;
 	size_t done = 0, failed = 0;
+	int rc = add_routes(b, updates, EACH);
 
-	if (add_routes(b, &updates, EACH) < 0)
-		return -1;
 	start = loop_now_ns();
-	for (size_t i = 0; i < SWITCHES; i++) {
-		struct p4rt_write write = { .updates = &updates,
+	for (size_t i = 0; rc == 0 && i < SWITCHES; i++) {
+		struct p4rt_write write = { .updates = updates,
 					    .count = EACH,
 					    .window = 8,
 					    .records = b->records + i * EACH,
 					    .done = side_done,
 					    .user = &sides[i] };
 
-		if (p4rt_client_write(sides[i].client, &write) < 0)
-			return -1;
+		rc = p4rt_client_write(sides[i].client, &write);
 	}
-	while (done < SWITCHES && loop_turn(loop, -1) == 0) {
+	while (rc == 0 && done < SWITCHES && (rc = loop_turn(loop, -1)) == 0) {
 		done = failed = 0;
 		for (size_t i = 0; i < SWITCHES; i++) {
 			done += sides[i].done;
@@ -275,8 +274,10 @@ static int write_sides(const struct bench *b, struct side *sides, struct loop *l
 	m->wall_s = (double)(loop_now_ns() - start) / 1e9;
 	m->client_us = (cpu_ns(getpid()) - own) / 1e3 / (SWITCHES * EACH);
 	m->server_us = (servers_cpu_ns(sides) - theirs) / 1e3 / (SWITCHES * EACH);
-	p4rt_updates_release(&updates);
-	return failed ? -1 : 0;
+	if (rc == 0 && failed == 0)
+		return 0;
+	fprintf(stderr, "bench_p4rt: %d switches: %zu of them done, %zu operations failed\n", SWITCHES, done, failed);
+	return -1;
 }
 
 static int measure_sides(const struct bench *b, struct loop *loop)
@@ -284,6 +285,7 @@ static int measure_sides(const struct bench *b, struct loop *loop)
 	double seconds[REPEATS], client_us[REPEATS], server_us[REPEATS];
 
 	for (int r = 0; r < REPEATS; r++) {
+		struct p4rt_updates updates = { 0 };
 		struct side sides[SWITCHES] = { 0 };
 		struct measured m = { 0 };
 		int rc = 0;
@@ -291,12 +293,13 @@ static int measure_sides(const struct bench *b, struct loop *loop)
 		for (size_t i = 0; rc == 0 && i < SWITCHES; i++)
 			rc = side_start(b, loop, &sides[i]);
 		if (rc == 0)
-			rc = write_sides(b, sides, loop, &m);
+			rc = write_sides(b, sides, &updates, loop, &m);
 		seconds[r] = m.wall_s;
 		client_us[r] = m.client_us;
 		server_us[r] = m.server_us;
 		for (size_t i = 0; i < SWITCHES; i++)
 			side_stop(&sides[i]);
+		p4rt_updates_release(&updates);
 		if (rc < 0)
 			return rc;
 	}
@@ -403,41 +406,52 @@ static int measure_encoder(const struct bench *b)
 
 static int load(struct bench *b)
 {
-	struct err err;
+	struct err err = { 0 };
 	FILE *file;
 
 	if (p4info_read(PROGRAMS "/l3_lpm.p4info.txtpb", &b->info, &err) < 0)
 		return fail("p4info", &err);
-	file = fopen(PROGRAMS "/l3_lpm.json", "r");
 	b->json = malloc(4 << 20);
 	b->records = calloc(MOST, sizeof(*b->records));
-	if (!file || !b->json || !b->records)
-		return -1;
-	b->json_bytes = fread(b->json, 1, 4 << 20, file);
-	fclose(file);
-	return 0;
+	file = fopen(PROGRAMS "/l3_lpm.json", "r");
+	if (file && b->json)
+		b->json_bytes = fread(b->json, 1, 4 << 20, file);
+	if (file)
+		fclose(file);
+	if (b->json_bytes && b->records)
+		return 0;
+	fputs("bench_p4rt: " PROGRAMS "/l3_lpm.json: cannot be read\n", stderr);
+	return -1;
+}
+
+static int measure_all(const struct bench *b, struct loop *loop)
+{
+	int rc;
+
+	loop_set_spin(loop, 50000); /* measures the work of both ends, not how this host wakes a core */
+	rc = measure_encoder(b);
+	for (size_t i = 0; rc == 0 && b->path[0] && i < sizeof(modes) / sizeof(modes[0]); i++)
+		rc = measure_mode(b, &modes[i], loop);
+	if (rc == 0 && b->path[0])
+		rc = measure_sides(b, loop);
+	if (rc == 0 && b->path[0])
+		measure_python(b);
+	if (!b->path[0])
+		fputs("bench_p4rt: no tare-switch in this build: the encoder only\n", stderr);
+	return rc;
 }
 
 int main(int argc, char **argv)
 {
 	struct bench b = { .path = argc > 1 ? argv[1] : TARE_SWITCH, .is_tare = argc < 2 };
-	struct loop *loop;
+	struct loop *loop = NULL;
+	struct err err = { 0 };
 	int rc = load(&b);
 
+	if (rc == 0 && (rc = loop_create(&loop, &err)) < 0)
+		fail("loop", &err);
 	if (rc == 0)
-		rc = loop_create(&loop, NULL);
-	if (rc < 0)
-		return 1;
-	loop_set_spin(loop, 50000); /* measures the work of both ends, not how this host wakes a core */
-	rc = measure_encoder(&b);
-	for (size_t i = 0; rc == 0 && b.path[0] && i < sizeof(modes) / sizeof(modes[0]); i++)
-		rc = measure_mode(&b, &modes[i], loop);
-	if (rc == 0 && b.path[0])
-		rc = measure_sides(&b, loop);
-	if (rc == 0 && b.path[0])
-		measure_python(&b);
-	if (!b.path[0])
-		fputs("bench_p4rt: no tare-switch in this build: the encoder only\n", stderr);
+		rc = measure_all(&b, loop);
 	loop_destroy(loop);
 	p4info_destroy(b.info);
 	free(b.json);
