@@ -6,55 +6,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "campaign/campaign.h"
 #include "own_host.h"
+#include "plan_bed.h"
 #include "store/trial.h"
 
 /* Calibrate plans on tare-switch, whose capacity is known: from the plan's text to the bounds in the store. */
 
-static char base[64] = "/tmp/tare-calibrate-XXXXXX";
-
 struct outcome {
-	struct campaign_counts counts;
+	struct plan_bed bed;
 	struct search_record search;
 	struct trial *trials;
 	uint32_t count;
 	bool found;
-	char failure[512];
-	struct arena arena;
 };
-
-static void read_back(const char *directory, struct outcome *ret)
-{
-	struct stored_restart *restarts;
-	struct err err = { 0 };
-	struct store *store;
-	uint32_t count;
-
-	arena_init(&ret->arena, 0);
-	assert_int_equal(store_open_read(directory, &store, &err), 0);
-	assert_int_equal(store_read_restarts(store, &ret->arena, &restarts, &count, &err), 0);
-	assert_int_equal(count, 1);
-	snprintf(ret->failure, sizeof(ret->failure), "%s", restarts[0].failure ? restarts[0].failure : "");
-	if (restarts[0].run_count && store_read_search(store, &restarts[0].runs[0], &ret->arena, &ret->search,
-						       &ret->trials, &ret->count, &ret->found, &err) < 0)
-		fail_msg("%s", err.message);
-	store_close(store);
-}
 
 static void calibrate(const char *args, const char *probes, struct outcome *ret)
 {
-	static unsigned serial;
-	const struct campaign_options options = { 0 };
-	struct plan_problems problems;
+	const struct stored_restart *restart;
 	struct err err = { 0 };
-	char text[1024], directory[128];
-	struct plan *plan = NULL;
-	struct store *store;
+	char text[1024];
 
 	memset(ret, 0, sizeof(*ret));
 	snprintf(text, sizeof(text),
@@ -62,16 +35,12 @@ static void calibrate(const char *args, const char *probes, struct outcome *ret)
 		 "target: { kind: bmv2, switch: %s, start_limit: 30s, args: \"%s\" }\n"
 		 "matrix: { program: [l3_lpm] }\nprobes: { rest: 20ms, deadline: 300ms, %s }\n",
 		 getenv("TARE_SWITCH"), args, probes);
-	snprintf(directory, sizeof(directory), "%s/%u", base, serial++);
-	if (plan_parse(text, strlen(text), "test.yaml", base, &plan, &problems, &err) < 0)
-		fail_msg("%s: %s", err.message, problems.count ? problems.items[0].message : "");
-	plan_problems_release(&problems);
-	assert_int_equal(store_open_write(directory, plan, &store, &err), 0);
-	if (campaign_run(plan, store, &options, &ret->counts, &err) < 0)
+	plan_bed_measure(text, &ret->bed);
+	assert_int_equal(ret->bed.restart_count, 1);
+	restart = &ret->bed.restarts[0];
+	if (restart->run_count && store_read_search(ret->bed.store, &restart->runs[0], &ret->bed.arena, &ret->search,
+						    &ret->trials, &ret->count, &ret->found, &err) < 0)
 		fail_msg("%s", err.message);
-	store_close(store);
-	plan_destroy(plan);
-	read_back(directory, ret);
 }
 
 /* What each trial says of itself hangs together. */
@@ -92,10 +61,8 @@ static void account(const struct outcome *o)
 
 static void finish(struct outcome *o)
 {
-	arena_release(&o->arena);
-	assert_int_equal(own_host_interfaces(), 0);
-	assert_int_equal(own_host_count("/run/netns"), 0);
-	assert_int_equal(own_host_marked(getpid()), 0);
+	plan_bed_release(&o->bed);
+	plan_bed_nothing_left();
 }
 
 static void a_known_capacity_lies_between_the_bounds(void **state)
@@ -108,7 +75,7 @@ static void a_known_capacity_lies_between_the_bounds(void **state)
 		  "probe_loss: 50%, carrier_loss: 5%, initial: 200ms, final: 1s, sum: 3s, width: 10%, checks: 1,"
 		  " least: 1Mbps, most: 100Mbps, interval: 20ms",
 		  &o);
-	assert_int_equal(o.counts.done, 1);
+	assert_int_equal(o.bed.counts.done, 1);
 	assert_true(o.found);
 	account(&o);
 	r = &o.search.result;
@@ -128,7 +95,7 @@ static void bounds_that_are_not_there(void **state)
 	(void)state;
 	calibrate("--fault-loss 60%", "probe_loss: 20%, carrier_loss: 20%, initial: 200ms, final: 200ms, sum: 200ms",
 		  &o);
-	assert_int_equal(o.counts.done, 1);
+	assert_int_equal(o.bed.counts.done, 1);
 	account(&o);
 	assert_int_equal(o.search.result.lower_bps, 0);
 	assert_int_equal(o.search.result.upper_bps, 1000000);
@@ -139,7 +106,7 @@ static void bounds_that_are_not_there(void **state)
 		"--threads 1",
 		"probe_loss: 20%, carrier_loss: 20%, initial: 200ms, final: 200ms, sum: 600ms, most: 2Mbps, checks: 0",
 		&o);
-	assert_int_equal(o.counts.done, 1);
+	assert_int_equal(o.bed.counts.done, 1);
 	account(&o);
 	assert_int_equal(o.search.result.lower_bps, 2000000);
 	assert_int_equal(o.search.result.upper_bps, 0);
@@ -156,7 +123,7 @@ static void a_sweep_tries_what_it_was_told(void **state)
 		  "search: sweep, rates: 40Mbps 2Mbps 4Mbps, probe_loss: 50%, carrier_loss: 25%, final: 500ms, sum: "
 		  "500ms",
 		  &o);
-	assert_int_equal(o.counts.done, 1);
+	assert_int_equal(o.bed.counts.done, 1);
 	account(&o);
 	assert_int_equal(o.count, 3);
 	assert_int_equal(o.trials[0].rate_bps, 2000000);
@@ -171,41 +138,19 @@ static void a_sweep_tries_what_it_was_told(void **state)
 /* A switch that stops to forward and to answer is not one that loses everything. */
 static void a_switch_that_hangs_fails_the_restart(void **state)
 {
-	char script[128], args[160];
+	const char *failure;
 	struct outcome o;
-	FILE *f;
+	char body[512];
 
 	(void)state;
-	snprintf(script, sizeof(script), "%s/hangs", base);
-	f = fopen(script, "w");
-	assert_non_null(f);
-	fprintf(f,
-		"#!/bin/sh\n[ \"$1\" = --version ] && exec %s --version\n%s \"$@\" &\nsleep 3\nkill -STOP $!\nwait\n",
-		getenv("TARE_SWITCH"), getenv("TARE_SWITCH"));
-	fclose(f);
-	snprintf(args, sizeof(args), "chmod +x %s", script);
-	assert_int_equal(system(args), 0);
-	assert_int_equal(setenv("TARE_SWITCH", script, 1), 0);
+	snprintf(body, sizeof(body), "%s \"$@\" &\nsleep 3\nkill -STOP $!\nwait", getenv("TARE_SWITCH"));
+	assert_int_equal(setenv("TARE_SWITCH", plan_bed_script("hangs", body), 1), 0);
 	calibrate("--threads 1", "initial: 10s, final: 10s, sum: 10s, most: 2Mbps, checks: 0", &o);
-	assert_int_equal(o.counts.failed, 1);
-	if (!o.failure[0] || !strstr(o.failure, "answer"))
-		fail_msg("'%s'", o.failure);
+	assert_int_equal(o.bed.counts.failed, 1);
+	failure = o.bed.restarts[0].failure;
+	if (!failure || !strstr(failure, "answer"))
+		fail_msg("'%s'", failure ? failure : "");
 	finish(&o);
-}
-
-static int make_base(void **state)
-{
-	(void)state;
-	return mkdtemp(base) ? 0 : -1;
-}
-
-static int remove_base(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", base);
-	return system(command);
 }
 
 int main(void)
@@ -218,5 +163,5 @@ int main(void)
 
 	if (!own_host_enter())
 		return 77;
-	return cmocka_run_group_tests(tests, make_base, remove_base);
+	return cmocka_run_group_tests(tests, plan_bed_make, plan_bed_remove);
 }

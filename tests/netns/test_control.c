@@ -9,64 +9,33 @@
 
 #include <cmocka.h>
 
-#include "campaign/campaign.h"
 #include "own_host.h"
+#include "plan_bed.h"
 #include "store/operation.h"
 
 /* Control plans on tare-switch, whose faults are known: from the plan's text to what is stored. */
 
-static char base[64] = "/tmp/tare-control-XXXXXX";
-
 enum { ROWS_MOST = 4096 };
 
 struct outcome {
-	struct campaign_counts counts;
-	struct store *store;
-	struct arena arena;
+	struct plan_bed bed;
 	struct stored_campaign campaign;
-	struct stored_restart *restarts;
-	uint32_t restart_count;
 };
 
 /* `args`: of tare-switch. */
 static void measure(const char *args, const char *rest, struct outcome *ret)
 {
-	static unsigned serial;
-	struct campaign_options options = { 0 };
-	struct plan_problems problems;
 	struct err err = { 0 };
-	char text[2048], directory[128];
-	struct plan *plan = NULL;
-	struct store *store;
+	char text[2048];
 
 	snprintf(text, sizeof(text),
 		 "name: t\nmeasure: control\nseed: 3\nrestarts: 1\ntarget: { kind: bmv2, switch: %s, start_limit: "
 		 "30s%s%s%s }\n"
 		 "%s\n",
 		 getenv("TARE_SWITCH"), args[0] ? ", args: \"" : "", args, args[0] ? "\"" : "", rest);
-	snprintf(directory, sizeof(directory), "%s/%u", base, serial++);
-	if (plan_parse(text, strlen(text), "test.yaml", base, &plan, &problems, &err) < 0)
-		fail_msg("%s: %s", err.message, problems.count ? problems.items[0].message : "");
-	plan_problems_release(&problems);
-	assert_int_equal(store_open_write(directory, plan, &store, &err), 0);
-	memset(ret, 0, sizeof(*ret));
-	if (campaign_run(plan, store, &options, &ret->counts, &err) < 0)
-		fail_msg("%s", err.message);
-	store_close(store);
-	plan_destroy(plan);
-	assert_int_equal(store_open_read(directory, &ret->store, &err), 0);
-	arena_init(&ret->arena, 0);
-	assert_int_equal(store_read_campaign(ret->store, &ret->arena, &ret->campaign, &err), 0);
-	assert_int_equal(store_read_restarts(ret->store, &ret->arena, &ret->restarts, &ret->restart_count, &err), 0);
-	for (uint32_t i = 0; i < ret->restart_count; i++)
-		if (ret->restarts[i].failure)
-			fail_msg("%s", ret->restarts[i].failure);
-}
-
-static void release(struct outcome *o)
-{
-	store_close(o->store);
-	arena_release(&o->arena);
+	plan_bed_measure(text, &ret->bed);
+	plan_bed_none_failed(&ret->bed);
+	assert_int_equal(store_read_campaign(ret->bed.store, &ret->bed.arena, &ret->campaign, &err), 0);
 }
 
 static double value_of(struct outcome *o, const struct stored_run *run, const char *name)
@@ -75,7 +44,7 @@ static double value_of(struct outcome *o, const struct stored_run *run, const ch
 	struct err err;
 	uint32_t count;
 
-	assert_int_equal(store_read_values(o->store, run, &o->arena, &values, &count, &err), 0);
+	assert_int_equal(store_read_values(o->bed.store, run, &o->bed.arena, &values, &count, &err), 0);
 	for (uint32_t i = 0; i < count; i++)
 		if (strcmp(values[i].name, name) == 0)
 			return values[i].value;
@@ -89,7 +58,7 @@ static struct control_account account_of(struct outcome *o, const struct stored_
 	struct err err;
 	bool there;
 
-	assert_int_equal(store_read_account(o->store, run, &account, &there, &err), 0);
+	assert_int_equal(store_read_account(o->bed.store, run, &account, &there, &err), 0);
 	assert_true(there);
 	return account;
 }
@@ -110,17 +79,18 @@ static void all_modes(void **state)
 		"  - { program: l3_lpm_acl, table: acl, mode: batched, operation: delete }\n"
 		"probes: { switches: 2, count: 60, window: 8, batch: 25 }",
 		&o);
-	assert_int_equal(o.counts.done, 21);
-	assert_int_equal(o.counts.invalid_runs, 0);
-	for (uint32_t i = 0; i < o.restart_count; i++)
-		for (uint32_t k = 0; k < o.restarts[i].run_count; k++) {
-			const struct stored_run *run = &o.restarts[i].runs[k];
+	assert_int_equal(o.bed.counts.done, 21);
+	assert_int_equal(o.bed.counts.invalid_runs, 0);
+	for (uint32_t i = 0; i < o.bed.restart_count; i++)
+		for (uint32_t k = 0; k < o.bed.restarts[i].run_count; k++) {
+			const struct stored_run *run = &o.bed.restarts[i].runs[k];
 			struct control_account a = account_of(&o, run);
 			bool whole = strcmp(a.operation, "read") == 0 || strcmp(a.operation, "read_table") == 0;
 
 			assert_int_equal(a.operations, whole ? 2 : 120);
 			assert_int_equal(a.answered_ok, a.operations);
-			assert_int_equal(store_read_operations(o.store, run, &a, rows, ROWS_MOST, &err), a.operations);
+			assert_int_equal(store_read_operations(o.bed.store, run, &a, rows, ROWS_MOST, &err),
+					 a.operations);
 			for (uint32_t r = 0; r < a.operations; r++)
 				assert_true(rows[r].status == GRPC_OK && rows[r].sent_ns >= rows[r].queued_ns &&
 					    rows[r].answered_ns > rows[r].sent_ns && rows[r].answered_ns <= a.wall_ns);
@@ -128,7 +98,7 @@ static void all_modes(void **state)
 			assert_true(value_of(&o, run, "server_cpu_per_entry") > 0);
 			assert_true(value_of(&o, run, "fairness") <= 1);
 		}
-	release(&o);
+	plan_bed_release(&o.bed);
 }
 
 /* More entries than the table has room for: counted, named, no success; the other cell is not touched by it. */
@@ -139,10 +109,10 @@ static void beyond_the_table(void **state)
 
 	(void)state;
 	measure("", "runs: 1\nmatrix: { program: [l2_forward], count: [1000, 1100] }\nprobes: { mode: batched }", &o);
-	assert_int_equal(o.counts.done, 2);
-	assert_int_equal(o.counts.invalid_runs, 1);
-	for (uint32_t i = 0; i < o.restart_count; i++) {
-		const struct stored_run *run = &o.restarts[i].runs[0];
+	assert_int_equal(o.bed.counts.done, 2);
+	assert_int_equal(o.bed.counts.invalid_runs, 1);
+	for (uint32_t i = 0; i < o.bed.restart_count; i++) {
+		const struct stored_run *run = &o.bed.restarts[i].runs[0];
 		struct control_account a = account_of(&o, run);
 
 		if (a.count == 1000) {
@@ -158,7 +128,7 @@ static void beyond_the_table(void **state)
 		assert_true(value_of(&o, run, "failed") == 76);
 	}
 	assert_int_equal(good, 1);
-	release(&o);
+	plan_bed_release(&o.bed);
 }
 
 static uint32_t read_watched(struct outcome *o, const struct stored_run *run, struct operation *rows)
@@ -170,7 +140,7 @@ static uint32_t read_watched(struct outcome *o, const struct stored_run *run, st
 	assert_int_equal(a.watched, 10);
 	assert_int_equal(a.acting_seen, 10);
 	assert_int_equal(a.acting_lost, 0);
-	assert_int_equal(store_read_operations(o->store, run, &a, rows, ROWS_MOST, &err), a.operations);
+	assert_int_equal(store_read_operations(o->bed.store, run, &a, rows, ROWS_MOST, &err), a.operations);
 	for (uint32_t i = 0; i < a.operations; i++) {
 		if (!(rows[i].flags & OPERATION_WATCHED)) {
 			assert_true(rows[i].acting_high_ns == OPERATION_NONE);
@@ -193,10 +163,10 @@ static void when_entries_act(void **state)
 
 	(void)state;
 	measure("", rest, &o);
-	assert_int_equal(o.counts.invalid_runs, 0);
-	for (uint32_t i = 0; i < o.restart_count; i++)
+	assert_int_equal(o.bed.counts.invalid_runs, 0);
+	for (uint32_t i = 0; i < o.bed.restart_count; i++)
 		for (uint32_t k = 0; k < 2; k++) {
-			const struct stored_run *run = &o.restarts[i].runs[k];
+			const struct stored_run *run = &o.bed.restarts[i].runs[k];
 			uint32_t watched = read_watched(&o, run, rows);
 
 			/* what was sent before the request left cannot have been forwarded by it */
@@ -205,12 +175,12 @@ static void when_entries_act(void **state)
 			assert_true(value_of(&o, run, "answered_early") == 0);
 			assert_true(value_of(&o, run, "answered_to_acting") < 1e6);
 		}
-	release(&o);
+	plan_bed_release(&o.bed);
 	measure("--fault-answer-early 20ms", rest, &o);
-	assert_int_equal(o.counts.invalid_runs, 0);
-	for (uint32_t i = 0; i < o.restart_count; i++)
+	assert_int_equal(o.bed.counts.invalid_runs, 0);
+	for (uint32_t i = 0; i < o.bed.restart_count; i++)
 		for (uint32_t k = 0; k < 2; k++) {
-			const struct stored_run *run = &o.restarts[i].runs[k];
+			const struct stored_run *run = &o.bed.restarts[i].runs[k];
 			uint32_t watched = read_watched(&o, run, rows);
 
 			for (uint32_t r = 0; r < watched; r++) {
@@ -222,7 +192,7 @@ static void when_entries_act(void **state)
 			assert_true(value_of(&o, run, "answered_to_acting") > 10000);
 		}
 	assert_true(o.campaign.event_count > 0);
-	release(&o);
+	plan_bed_release(&o.bed);
 }
 
 /* Without packets, reading back finds it: what was answered is not there yet. */
@@ -233,25 +203,10 @@ static void early_answers_are_missed_when_read_back(void **state)
 	(void)state;
 	measure("--fault-answer-early 5s",
 		"runs: 1\nmatrix: { program: [l3_lpm] }\nprobes: { count: 50, mode: batched }", &o);
-	assert_int_equal(o.counts.invalid_runs, 1);
-	assert_string_equal(o.restarts[0].runs[0].record.invalid,
+	assert_int_equal(o.bed.counts.invalid_runs, 1);
+	assert_string_equal(o.bed.restarts[0].runs[0].record.invalid,
 			    "read back, 50 entries are missing, 0 too many, 0 different");
-	release(&o);
-}
-
-static int make_base(void **state)
-{
-	(void)state;
-	return mkdtemp(base) ? 0 : -1;
-}
-
-static int remove_base(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", base);
-	return system(command);
+	plan_bed_release(&o.bed);
 }
 
 int main(void)
@@ -265,5 +220,5 @@ int main(void)
 
 	if (!own_host_enter())
 		return 77;
-	return cmocka_run_group_tests(tests, make_base, remove_base);
+	return cmocka_run_group_tests(tests, plan_bed_make, plan_bed_remove);
 }

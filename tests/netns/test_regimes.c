@@ -6,25 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "campaign/campaign.h"
 #include "own_host.h"
+#include "plan_bed.h"
 #include "report/result.h"
 
 /* A switch that is slow after a pause of known length: where the report says that the regime changes. */
 
-static struct result *measured(const char *directory)
+static struct result *measured(void)
 {
-	const struct campaign_options options = { 0 };
-	struct campaign_counts counts;
-	struct plan_problems problems;
 	struct result *result = NULL;
-	struct plan *plan = NULL;
+	struct plan_bed bed;
 	struct err err = { 0 };
-	struct store *store;
 	char text[1024];
 
 	snprintf(text, sizeof(text),
@@ -33,32 +28,21 @@ static struct result *measured(const char *directory)
 		 "matrix: { program: [l3_lpm], interval: [20ms, 8ms, 2ms, 1ms] }\n"
 		 "probes: { count: 20, deadline: 5s }\n",
 		 getenv("TARE_SWITCH"));
-	if (plan_parse(text, strlen(text), "test.yaml", "/", &plan, &problems, &err) < 0)
-		fail_msg("%s: %s", err.message, problems.count ? problems.items[0].message : "");
-	plan_problems_release(&problems);
-	assert_int_equal(store_open_write(directory, plan, &store, &err), 0);
-	if (campaign_run(plan, store, &options, &counts, &err) < 0)
+	plan_bed_measure(text, &bed);
+	assert_int_equal(bed.counts.done, 24);
+	if (result_build(bed.store, &result, &err) < 0)
 		fail_msg("%s", err.message);
-	store_close(store);
-	plan_destroy(plan);
-	assert_int_equal(counts.done, 24);
-	assert_int_equal(store_open_read(directory, &store, &err), 0);
-	if (result_build(store, &result, &err) < 0)
-		fail_msg("%s", err.message);
-	store_close(store);
+	plan_bed_release(&bed);
 	return result;
 }
 
 static void it_changes_where_it_was_told_to(void **state)
 {
-	char base[] = "/tmp/tare-regimes-XXXXXX", directory[64], command[96];
 	const struct regime_result *g;
 	struct result *r;
 
 	(void)state;
-	assert_non_null(mkdtemp(base));
-	snprintf(directory, sizeof(directory), "%s/store", base);
-	r = measured(directory);
+	r = measured();
 	assert_int_equal(r->regime_count, 1);
 	g = &r->regimes[0];
 	assert_string_equal(g->axis, "interval");
@@ -72,8 +56,6 @@ static void it_changes_where_it_was_told_to(void **state)
 	assert_true(g->ratio > 5);
 	assert_non_null(strstr(g->statement, g->found ? "between 2ms and 8ms" : "no change"));
 	result_destroy(r);
-	snprintf(command, sizeof(command), "rm -r %s", base);
-	assert_int_equal(system(command), 0);
 }
 
 int main(void)
@@ -84,5 +66,5 @@ int main(void)
 
 	if (!own_host_enter())
 		return 77;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, plan_bed_make, plan_bed_remove);
 }

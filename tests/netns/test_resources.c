@@ -15,38 +15,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "campaign/campaign.h"
 #include "campaign/watch.h"
 #include "lab/link.h"
 #include "observe/tracer.h"
 #include "own_host.h"
+#include "plan_bed.h"
 
 /* Resources of real switches in a line: from a plan's text to values and rows. */
-
-static char base[64] = "/tmp/tare-resources-XXXXXX";
 
 /* A campaign from start to end; its database stays for the caller to look into. */
 static sqlite3 *measure(const char *text, struct campaign_counts *ret_counts)
 {
-	static unsigned serial;
-	struct campaign_options options = { 0 };
-	struct plan_problems problems;
-	struct err err = { 0 };
-	struct plan *plan = NULL;
-	struct store *store;
-	char directory[128], path[160];
+	char path[160];
 	sqlite3 *db = NULL;
 
-	snprintf(directory, sizeof(directory), "%s/%u", base, serial++);
-	snprintf(path, sizeof(path), "%s/tare.db", directory);
-	if (plan_parse(text, strlen(text), "test.yaml", base, &plan, &problems, &err) < 0)
-		fail_msg("%s: %s", err.message, problems.count ? problems.items[0].message : "");
-	plan_problems_release(&problems);
-	assert_int_equal(store_open_write(directory, plan, &store, &err), 0);
-	if (campaign_run(plan, store, &options, ret_counts, &err) < 0)
-		fail_msg("%s", err.message);
-	store_close(store);
-	plan_destroy(plan);
+	snprintf(path, sizeof(path), "%s/tare.db", plan_bed_run(text, ret_counts));
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	return db;
 }
@@ -214,14 +197,8 @@ int main(void)
 		cmocka_unit_test(a_line_of_two_is_not_divided),
 		cmocka_unit_test(an_interface_that_vanishes_has_no_rate),
 	};
-	char command[96];
-	int failed;
 
 	if (!own_host_enter())
 		return 77;
-	if (!mkdtemp(base))
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	snprintf(command, sizeof(command), "rm -rf %s", base);
-	return system(command) == 0 ? failed : 1;
+	return cmocka_run_group_tests(tests, plan_bed_make, plan_bed_remove);
 }

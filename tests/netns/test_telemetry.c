@@ -8,68 +8,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "campaign/campaign.h"
 #include "own_host.h"
+#include "plan_bed.h"
 #include "store/hop.h"
 
 /* Telemetry plans through lines of tare-switch, whose clocks are wrong by what is known: from the text to the store. */
 
-static char base[64] = "/tmp/tare-telemetry-XXXXXX";
-
 struct outcome {
-	struct campaign_counts counts;
-	struct store *store;
-	struct arena arena;
-	struct stored_restart *restarts;
-	uint32_t restart_count;
+	struct plan_bed bed;
 	struct run_value *values; /* of the first restart's run */
 	uint32_t value_count;
 };
 
 static void measure(uint32_t hops, const char *args, const char *rest, struct outcome *ret)
 {
-	static unsigned serial;
-	struct campaign_options options = { 0 };
-	struct plan_problems problems;
 	struct err err = { 0 };
-	char text[2048], directory[128];
-	struct plan *plan = NULL;
-	struct store *store;
+	char text[2048];
 
 	snprintf(text, sizeof(text),
 		 "name: t\nmeasure: telemetry\nseed: 3\nrestarts: 1\nruns: 1\n"
 		 "target: { kind: bmv2, switch: %s, start_limit: 30s, hops: %u, args: \"%s\" }\n%s\n",
 		 getenv("TARE_SWITCH"), hops, args, rest);
-	snprintf(directory, sizeof(directory), "%s/%u", base, serial++);
-	if (plan_parse(text, strlen(text), "test.yaml", base, &plan, &problems, &err) < 0)
-		fail_msg("%s: %s", err.message, problems.count ? problems.items[0].message : "");
-	plan_problems_release(&problems);
-	assert_int_equal(store_open_write(directory, plan, &store, &err), 0);
 	memset(ret, 0, sizeof(*ret));
-	if (campaign_run(plan, store, &options, &ret->counts, &err) < 0)
-		fail_msg("%s", err.message);
-	store_close(store);
-	plan_destroy(plan);
-	assert_int_equal(store_open_read(directory, &ret->store, &err), 0);
-	arena_init(&ret->arena, 0);
-	assert_int_equal(store_read_restarts(ret->store, &ret->arena, &ret->restarts, &ret->restart_count, &err), 0);
-	if (ret->restarts[0].run_count)
-		assert_int_equal(store_read_values(ret->store, &ret->restarts[0].runs[0], &ret->arena, &ret->values,
-						   &ret->value_count, &err),
+	plan_bed_measure(text, &ret->bed);
+	if (ret->bed.restarts[0].run_count)
+		assert_int_equal(store_read_values(ret->bed.store, &ret->bed.restarts[0].runs[0], &ret->bed.arena,
+						   &ret->values, &ret->value_count, &err),
 				 0);
 }
 
 static void finish(struct outcome *o)
 {
-	arena_release(&o->arena);
-	store_close(o->store);
-	assert_int_equal(own_host_interfaces(), 0);
-	assert_int_equal(own_host_count("/run/netns"), 0);
-	assert_int_equal(own_host_marked(getpid()), 0);
+	plan_bed_release(&o->bed);
+	plan_bed_nothing_left();
 }
 
 /* hop 0: of the run as a whole */
@@ -86,10 +60,10 @@ static double value(const struct outcome *o, const char *what, unsigned hop)
 
 static void good(const struct outcome *o)
 {
-	assert_int_equal(o->counts.done, 1);
-	if (o->restarts[0].failure)
-		fail_msg("%s", o->restarts[0].failure);
-	assert_string_equal(o->restarts[0].runs[0].record.invalid, "");
+	assert_int_equal(o->bed.counts.done, 1);
+	if (o->bed.restarts[0].failure)
+		fail_msg("%s", o->bed.restarts[0].failure);
+	assert_string_equal(o->bed.restarts[0].runs[0].record.invalid, "");
 }
 
 #define PROBES "probes: { count: 100, interval: 5ms, deadline: 10s }\n"
@@ -106,7 +80,7 @@ static void the_truth_is_inside_by_either_program(void **state)
 		snprintf(rest, sizeof(rest), "matrix: { program: [%s] }\n" PROBES, programs[p]);
 		measure(3, "--fault-clock-offset 3ms | --fault-clock-offset 1h | --threads 1", rest, &o);
 		good(&o);
-		assert_int_equal(o.restarts[0].runs[0].record.ledger.fate[FATE_MATCHED], 100);
+		assert_int_equal(o.bed.restarts[0].runs[0].record.ledger.fate[FATE_MATCHED], 100);
 		assert_true(value(&o, "hops", 0) == 300);
 		for (unsigned k = 1; k <= 3; k++) {
 			assert_true(value(&o, "covered", k) == 1);
@@ -174,8 +148,8 @@ static void hops_are_in_the_store(void **state)
 	(void)state;
 	measure(2, "--threads 1", "matrix: { program: [l3_lpm_int_chain] }\n" PROBES, &o);
 	good(&o);
-	assert_int_equal(store_count_hops(o.store, &o.restarts[0].runs[0], &err), 200);
-	assert_int_equal(store_read_hops(o.store, &o.restarts[0].runs[0], hops, 200, &err), 200);
+	assert_int_equal(store_count_hops(o.bed.store, &o.bed.restarts[0].runs[0], &err), 200);
+	assert_int_equal(store_read_hops(o.bed.store, &o.bed.restarts[0].runs[0], hops, 200, &err), 200);
 	for (uint32_t i = 0; i < 200; i++) {
 		const struct hop *h = &hops[i];
 
@@ -188,7 +162,7 @@ static void hops_are_in_the_store(void **state)
 		assert_true((double)h->p4_out_ns + h->causal_ns - h->width_ns / 2 <= (double)h->sw_out_ns);
 		assert_true(fabs(h->causal_ns - h->truth_ns) <= h->width_ns / 2);
 	}
-	assert_int_equal(store_read_hops(o.store, &o.restarts[0].runs[0], hops, 100, &err), -EBADMSG);
+	assert_int_equal(store_read_hops(o.bed.store, &o.bed.restarts[0].runs[0], hops, 100, &err), -EBADMSG);
 	finish(&o);
 }
 
@@ -198,24 +172,9 @@ static void a_program_without_telemetry_fails_its_restart(void **state)
 
 	(void)state;
 	measure(2, "--threads 1", "matrix: { program: [l3_lpm] }\n" PROBES, &o);
-	assert_int_equal(o.counts.failed, 1);
-	assert_non_null(strstr(o.restarts[0].failure, "came back with the hops of 2 switches (no hop)"));
+	assert_int_equal(o.bed.counts.failed, 1);
+	assert_non_null(strstr(o.bed.restarts[0].failure, "came back with the hops of 2 switches (no hop)"));
 	finish(&o);
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	return mkdtemp(base) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", base);
-	return system(command);
 }
 
 int main(void)
@@ -230,5 +189,5 @@ int main(void)
 
 	if (!own_host_enter())
 		return 77;
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, plan_bed_make, plan_bed_remove);
 }

@@ -161,7 +161,7 @@ int main(void)
 	struct err err = { 0 };
 
 	if (tracer_try(&err) < 0) {
-		printf("%s\n", err.message);
+		printf("SKIP: %s\n", err.message);
 		return 77;
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,75 +6,47 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "campaign/campaign.h"
 #include "own_host.h"
+#include "plan_bed.h"
 #include "report/result.h"
 
 /* Transit plans on tare-switch, whose faults are known: from the plan's text to the result. */
 
-static char base[64] = "/tmp/tare-transit-XXXXXX";
-
 /* A campaign from start to end; the outcome to be looked at. */
 struct outcome {
-	struct campaign_counts counts;
+	struct plan_bed bed;
 	struct result *result;
-	struct store *store;
-	struct arena arena;
-	struct stored_restart *restarts;
-	uint32_t restart_count;
 };
 
 static void measure(const char *target, const char *rest, struct outcome *ret)
 {
-	static unsigned serial;
-	struct campaign_options options = { 0 };
-	struct plan_problems problems;
 	struct err err = { 0 };
-	char text[2048], directory[128];
-	struct plan *plan = NULL;
-	struct store *store;
+	char text[2048];
 
 	snprintf(text, sizeof(text),
 		 "name: t\nmeasure: transit\nseed: 3\nrestarts: 1\nruns: 1\ntarget: { kind: bmv2, %s }\n%s\n", target,
 		 rest);
-	snprintf(directory, sizeof(directory), "%s/%u", base, serial++);
-	if (plan_parse(text, strlen(text), "test.yaml", base, &plan, &problems, &err) < 0)
-		fail_msg("%s: %s", err.message, problems.count ? problems.items[0].message : "");
-	plan_problems_release(&problems);
-	assert_int_equal(store_open_write(directory, plan, &store, &err), 0);
-	memset(ret, 0, sizeof(*ret));
-	if (campaign_run(plan, store, &options, &ret->counts, &err) < 0)
-		fail_msg("%s", err.message);
-	store_close(store);
-	plan_destroy(plan);
-	assert_int_equal(store_open_read(directory, &ret->store, &err), 0);
-	arena_init(&ret->arena, 0);
-	assert_int_equal(store_read_restarts(ret->store, &ret->arena, &ret->restarts, &ret->restart_count, &err), 0);
-	if (result_build(ret->store, &ret->result, &err) < 0)
+	plan_bed_measure(text, &ret->bed);
+	ret->result = NULL;
+	if (result_build(ret->bed.store, &ret->result, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
 static void finish(struct outcome *o)
 {
 	result_destroy(o->result);
-	arena_release(&o->arena);
-	store_close(o->store);
-	/* every namespace, cable and process has gone */
-	assert_int_equal(own_host_interfaces(), 0);
-	assert_int_equal(own_host_count("/run/netns"), 0);
-	assert_int_equal(own_host_marked(getpid()), 0);
+	plan_bed_release(&o->bed);
+	plan_bed_nothing_left();
 }
 
 static const struct cell_result *only_cell(const struct outcome *o)
 {
-	assert_int_equal(o->counts.done, 1);
-	if (o->restarts[0].failure)
-		fail_msg("%s", o->restarts[0].failure);
+	assert_int_equal(o->bed.counts.done, 1);
+	if (o->bed.restarts[0].failure)
+		fail_msg("%s", o->bed.restarts[0].failure);
 	if (!o->result->restarts[0].runs[0].valid)
 		fail_msg("%s", o->result->restarts[0].runs[0].reason);
 	return &o->result->cells[0];
@@ -83,12 +55,12 @@ static const struct cell_result *only_cell(const struct outcome *o)
 /* The run's samples, for the caller to free. */
 static struct transit *rows_of(const struct outcome *o, uint32_t *ret_count)
 {
-	const struct stored_run *run = &o->restarts[0].runs[0];
+	const struct stored_run *run = &o->bed.restarts[0].runs[0];
 	struct transit *rows = calloc(run->pair_count + 1, sizeof(*rows));
 	struct err err = { 0 };
 
 	assert_non_null(rows);
-	if (store_read_transits(o->store, run, rows, run->pair_count, &err) != run->pair_count)
+	if (store_read_transits(o->bed.store, run, rows, run->pair_count, &err) != run->pair_count)
 		fail_msg("%s", err.message);
 	*ret_count = run->pair_count;
 	return rows;
@@ -114,7 +86,7 @@ static void a_delay_is_recovered_for_every_program(void **state)
 		"}\n"
 		"probes: { count: 30, interval: 5ms, deadline: 10s }",
 		&o);
-	assert_int_equal(o.counts.failed, 0);
+	assert_int_equal(o.bed.counts.failed, 0);
 	assert_int_equal(o.result->cell_count, 10);
 	for (uint32_t i = 0; i < o.result->cell_count; i++) {
 		const struct cell_result *c = &o.result->cells[i];
@@ -244,21 +216,6 @@ static void the_carrier_is_sent_and_received(void **state)
 
 /* --- what goes wrong --- */
 
-/* A switch that is a script around tare-switch. */
-static const char *script(const char *name, const char *body)
-{
-	static char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", base, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fprintf(f, "#!/bin/sh\n[ \"$1\" = --version ] && exec %s --version\n%s\n", getenv("TARE_SWITCH"), body);
-	fclose(f);
-	assert_int_equal(chmod(path, 0755), 0);
-	return path;
-}
-
 static void expect_failure(const char *path, const char *more, const char *message)
 {
 	char target[512], rest[512];
@@ -270,12 +227,12 @@ static void expect_failure(const char *path, const char *more, const char *messa
 		 "matrix: { program: [l3_lpm], switch: [%s, %s] }\nprobes: { count: 200, interval: 20ms }\n", path,
 		 getenv("TARE_SWITCH"));
 	measure(target, rest, &o);
-	assert_int_equal(o.counts.failed, 1);
-	assert_int_equal(o.counts.done, 1);
-	for (uint32_t i = 0; i < o.restart_count; i++) {
-		const char *failure = o.restarts[i].failure;
+	assert_int_equal(o.bed.counts.failed, 1);
+	assert_int_equal(o.bed.counts.done, 1);
+	for (uint32_t i = 0; i < o.bed.restart_count; i++) {
+		const char *failure = o.bed.restarts[i].failure;
 
-		if (o.restarts[i].cell == 1)
+		if (o.bed.restarts[i].cell == 1)
 			assert_null(failure);
 		else if (!failure || !strstr(failure, message))
 			fail_msg("'%s' lacks '%s'", failure ? failure : "", message);
@@ -291,13 +248,13 @@ static void a_switch_that_dies_fails_its_restart_alone(void **state)
 	(void)state;
 	snprintf(body, sizeof(body), "%s \"$@\" &\nsleep 3\necho 'ran out of luck'\nkill -9 $!\nexit 3",
 		 getenv("TARE_SWITCH"));
-	expect_failure(script("dies", body), "", "ran out of luck");
+	expect_failure(plan_bed_script("dies", body), "", "ran out of luck");
 }
 
 static void a_switch_that_never_answers(void **state)
 {
 	(void)state;
-	expect_failure(script("silent", "echo 'thinking'\nexec sleep 100"), ", start_limit: 1s", "thinking");
+	expect_failure(plan_bed_script("silent", "echo 'thinking'\nexec sleep 100"), ", start_limit: 1s", "thinking");
 }
 
 static void an_interface_that_vanishes_is_named(void **state)
@@ -305,10 +262,9 @@ static void an_interface_that_vanishes_is_named(void **state)
 	char body[512];
 
 	(void)state;
-	if (system("command -v ip >/dev/null") != 0)
-		skip();
+	assert_int_equal(system("command -v ip >/dev/null"), 0);
 	snprintf(body, sizeof(body), "%s \"$@\" &\nsleep 3\nip link del p2\nwait", getenv("TARE_SWITCH"));
-	expect_failure(script("cuts", body), "", "p2");
+	expect_failure(plan_bed_script("cuts", body), "", "p2");
 }
 
 static void a_switch_that_does_not_forward(void **state)
@@ -318,33 +274,18 @@ static void a_switch_that_does_not_forward(void **state)
 	FILE *f;
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/none.entries", base);
+	snprintf(path, sizeof(path), "%s/none.entries", plan_bed_base());
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fputs("table=routes destination=10.0.1.0/24 action=drop\n", f);
 	fclose(f);
 	snprintf(target, sizeof(target), "%s, entries: none.entries", tare_switch("--threads 1"));
 	measure(target, "matrix: { program: [l3_lpm] }\n" PROBES, &o);
-	assert_int_equal(o.counts.failed, 1);
+	assert_int_equal(o.bed.counts.failed, 1);
 	/* it says how far the probes came */
-	assert_non_null(strstr(o.restarts[0].failure, "no probe came through"));
-	assert_non_null(strstr(o.restarts[0].failure, " 0 at p2"));
+	assert_non_null(strstr(o.bed.restarts[0].failure, "no probe came through"));
+	assert_non_null(strstr(o.bed.restarts[0].failure, " 0 at p2"));
 	finish(&o);
-}
-
-static int make_base(void **state)
-{
-	(void)state;
-	return mkdtemp(base) ? 0 : -1;
-}
-
-static int remove_base(void **state)
-{
-	char command[96];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", base);
-	return system(command);
 }
 
 int main(void)
@@ -363,5 +304,5 @@ int main(void)
 
 	if (!own_host_enter())
 		return 77;
-	return cmocka_run_group_tests(tests, make_base, remove_base);
+	return cmocka_run_group_tests(tests, plan_bed_make, plan_bed_remove);
 }
