@@ -4,26 +4,11 @@
 #
 #   bad-host.sh TARE
 set -u
-if [ -z "${inside-}" ]; then
-	inside=yes
-	export inside
-	if [ "$(id -u)" -eq 0 ]; then
-		unshare -m true 2>/dev/null && exec unshare -m "$0" "$@"
-	else
-		unshare -rm true 2>/dev/null && exec unshare -rm "$0" "$@"
-	fi
-	echo "SKIP: needs root, or user namespaces, to show another host"
-	exit 77
-fi
+. "$(dirname "$0")/lib.sh"
+enter anyone "-m" "$@"
 tare=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 work=$(mktemp -d) || exit 99
-trap 'cd /; rm -rf "$work"' EXIT
-cd "$work" || exit 99
-
-fail() {
-	echo "bad-host: $*"
-	exit 1
-}
+work_in "$work"
 
 plan() {
 	cat <<EOP

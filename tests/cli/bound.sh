@@ -5,15 +5,10 @@
 #
 #   bound.sh TARE
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(realpath "$1")
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 99
-
-fail() {
-	echo "bound: $*"
-	exit 1
-}
+work_in "$work"
 
 # plan RESTARTS SETTINGS-OF-PROBES
 plan() {
@@ -31,9 +26,7 @@ EOP
 }
 
 refused() {
-	"$tare" plan plan.yaml >out 2>&1
-	[ $? -eq 2 ] || fail "not refused: $(cat out)"
-	grep -qF -- "$1" out || fail "expected '$1' in: $(cat out)"
+	says 2 "$1" plan plan.yaml
 }
 
 plan 6 'bound_cycles: 500'

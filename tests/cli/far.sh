@@ -5,40 +5,23 @@
 #
 #   far.sh TARE
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(realpath "$1")
-if [ "${FAR_INSIDE:-}" != yes ]; then
-	[ "$(id -u)" = 0 ] && unshare --net --mount true 2>/dev/null || { echo "SKIP: needs root" && exit 77; }
-	FAR_INSIDE=yes exec unshare --net --mount sh "$0" "$@"
-fi
+enter root "--net --mount" "$@"
 work=$(mktemp -d) || exit 99
+work_in "$work"
 server=
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 99
-mount -t tmpfs none /run && mkdir /run/netns || exit 99
-
-fail() {
-	echo "far: $*"
-	exit 1
-}
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; cd /; rm -rf "$work"' EXIT
+own_run
 
 # Two machines: "far" has the port probes leave by, this one has the two that copies come to.
 ip link set lo up
 ip netns add far || fail "no namespace"
-cable() {
-	ip link add "$1" type veth peer name "b_$1" || fail "no cable"
-	echo 1 >"/proc/sys/net/ipv6/conf/$1/disable_ipv6"
-	echo 1 >"/proc/sys/net/ipv6/conf/b_$1/disable_ipv6"
-	ip link set "$1" up && ip link set "b_$1" up
-}
 cable in
 cable path
 cable bypass
 ip link set in netns far && ip -n far link set in up || fail "cannot move the port"
-tc qdisc add dev b_in clsact && tc filter add dev b_in ingress protocol all u32 match u32 0 0 \
-	action mirred egress mirror dev b_bypass pipe action mirred egress redirect dev b_path || {
-	echo "SKIP: this kernel cannot copy frames to two ports (clsact, u32, mirred)"
-	exit 77
-}
+box b_in b_bypass b_path
 cpu=$(taskset -pc $$ | sed 's/.*: *//; s/[-,].*//')
 
 plan() {

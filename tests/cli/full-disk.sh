@@ -5,31 +5,14 @@
 #
 #   full-disk.sh TARE
 set -u
-if [ -z "${inside-}" ]; then
-	inside=yes
-	export inside
-	if [ "$(id -u)" -eq 0 ]; then
-		unshare -m true 2>/dev/null && exec unshare -m "$0" "$@"
-	else
-		unshare -rm true 2>/dev/null && exec unshare -rm "$0" "$@"
-	fi
-	echo "SKIP: needs root, or user namespaces, to mount a small disk"
-	exit 77
-fi
+. "$(dirname "$0")/lib.sh"
+enter anyone "-m" "$@"
 tare=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 work=$(mktemp -d) || exit 99
 trap 'cd /; umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
 mkdir "$work/disk"
-mount -t tmpfs -o size=2m tare-test "$work/disk" || {
-	echo "SKIP: needs root, or user namespaces, to mount a small disk"
-	exit 77
-}
+mount -t tmpfs -o size=2m tare-test "$work/disk" || skip "needs root, or user namespaces, to mount a small disk"
 cd "$work" || exit 99
-
-fail() {
-	echo "full-disk: $*"
-	exit 1
-}
 
 plan() {
 	cat <<EOP

@@ -4,25 +4,10 @@
 #
 #   import.sh TARE
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(realpath "$1")
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 99
-
-fail() {
-	echo "import: $*"
-	exit 1
-}
-
-# says STATUS TEXT ARGUMENT...
-says() {
-	want=$1 text=$2
-	shift 2
-	"$tare" "$@" >out 2>&1
-	status=$?
-	[ $status -eq "$want" ] || fail "$*: status $status, expected $want: $(cat out)"
-	grep -qF -- "$text" out || fail "$*: expected '$text' in: $(cat out)"
-}
+work_in "$work"
 
 # a program and its null, two sessions of ten runs of 20,000 rows
 awk 'BEGIN {

@@ -5,15 +5,10 @@
 #
 #   interrupt.sh TARE
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 99
-
-fail() {
-	echo "interrupt: $*"
-	exit 1
-}
+work_in "$work"
 
 cat >plan.yaml <<EOP
 name: long

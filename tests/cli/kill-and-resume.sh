@@ -6,12 +6,12 @@
 #
 #   kill-and-resume.sh TARE [KILLS] [SEED]     SEED: of the moments; another one each time by default
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 kills=${2:-30}
 seed=${3:-$(date +%s)}
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 99
+work_in "$work"
 
 probes=200
 cat >plan.yaml <<EOP

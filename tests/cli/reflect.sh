@@ -5,37 +5,11 @@
 #
 #   reflect.sh TARE
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(realpath "$1")
-if [ "${REFLECT_INSIDE:-}" != yes ]; then
-	REFLECT_INSIDE=yes
-	export REFLECT_INSIDE
-	if [ "$(id -u)" = 0 ]; then
-		unshare --net true 2>/dev/null && exec unshare --net sh "$0" "$@"
-	else
-		unshare -Urn true 2>/dev/null && exec unshare -Urn sh "$0" "$@"
-	fi
-	echo "SKIP: needs root or user namespaces"
-	exit 77
-fi
+enter anyone "--net" "$@"
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 99
-
-fail() {
-	echo "reflect: $*"
-	exit 1
-}
-
-frames_of() {
-	sed -n "s/^ *$1: *//p" /proc/net/dev | awk '{ print $10 }'
-}
-
-cable() {
-	ip link add "$1" type veth peer name "b_$1" || fail "no cable"
-	echo 1 >"/proc/sys/net/ipv6/conf/$1/disable_ipv6"
-	echo 1 >"/proc/sys/net/ipv6/conf/b_$1/disable_ipv6"
-	ip link set "$1" up && ip link set "b_$1" up
-}
+work_in "$work"
 
 # plan SETTINGS-OF-PROBES
 plan() {
@@ -54,10 +28,7 @@ EOP
 
 # refused STATUS TEXT: what running plan.yaml says
 refused() {
-	"$tare" run --quiet -o campaign plan.yaml >out 2>&1
-	status=$?
-	[ $status -eq "$1" ] || fail "status $status, expected $1: $(cat out)"
-	grep -qF -- "$2" out || fail "expected '$2' in: $(cat out)"
+	says "$1" "$2" run --quiet -o campaign plan.yaml
 	[ ! -e campaign ] || fail "a campaign was left"
 }
 
@@ -65,10 +36,7 @@ refused() {
 verb() {
 	want=$1 text=$2
 	shift 2
-	"$tare" reflect "$@" >out 2>&1
-	status=$?
-	[ $status -eq "$want" ] || fail "status $status, expected $want: $(cat out)"
-	grep -qF -- "$text" out || fail "expected '$text' in: $(cat out)"
+	says "$want" "$text" reflect "$@"
 }
 
 cable r
@@ -115,14 +83,10 @@ rm -r campaign
 # --- a port that goes while probes are under way ---
 plan 'reflect: r, capture: b_r'
 sed -i 's/count: 200/count: 4000/' plan.yaml
-before=$(frames_of r)
+before=$(frames r sent)
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 &
 pid=$!
-# once probes are under way: a busy machine takes its time to get there
-for i in $(seq 200); do
-	[ $(($(frames_of r) - before)) -gt 200 ] && break
-	sleep 0.05
-done
+under_way r sent "$before"
 ip link del r
 wait $pid
 grep -qE "reflect: port r (vanished|went down) during the run|capture b_r: the interface (vanished|went down) during the run" out ||

@@ -5,23 +5,15 @@
 #
 #   rq2-short.sh TARE PLANS
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(realpath "$1")
 plans=$(realpath "$2")
 
 # A network and a /run of our own, so that what is left is seen and is ours.
-if [ "${RQ2_INSIDE:-}" != yes ]; then
-	[ "$(id -u)" = 0 ] && unshare --net --mount true 2>/dev/null || { echo "SKIP: needs root" && exit 77; }
-	RQ2_INSIDE=yes exec unshare --net --mount sh "$0" "$@"
-fi
-mount -t tmpfs none /run && mkdir /run/netns || exit 99
+enter root "--net --mount" "$@"
+own_run
 work=$(mktemp -d) || exit 99
-trap 'cd /; rm -rf "$work"' EXIT
-cd "$work" || exit 99
-
-fail() {
-	echo "rq2-short: $*"
-	exit 1
-}
+work_in "$work"
 
 # The plan as it is; only the switch is ours, also where BMv2 is installed.
 run() {

@@ -6,11 +6,11 @@
 #
 #   stop.sh TARE [SEED]
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 seed=${2:-$(date +%s)}
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 99
+work_in "$work"
 
 cat >plan.yaml <<EOP
 name: stopping

@@ -4,23 +4,15 @@
 #
 #   transit-interrupt.sh TARE SWITCH
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(realpath "$1")
 switch=$(realpath "$2")
 
 # A network and a /run of our own, so that what is left is seen and is ours.
-if [ "${TRANSIT_INTERRUPT_INSIDE:-}" != yes ]; then
-	[ "$(id -u)" = 0 ] && unshare --net --mount true 2>/dev/null || { echo "SKIP: needs root" && exit 77; }
-	TRANSIT_INTERRUPT_INSIDE=yes exec unshare --net --mount sh "$0" "$@"
-fi
-mount -t tmpfs none /run && mkdir /run/netns || exit 99
+enter root "--net --mount" "$@"
+own_run
 work=$(mktemp -d) || exit 99
-trap 'cd /; rm -rf "$work"' EXIT
-cd "$work" || exit 99
-
-fail() {
-	echo "transit-interrupt: $*"
-	exit 1
-}
+work_in "$work"
 
 cat >plan.yaml <<EOP
 name: interrupted

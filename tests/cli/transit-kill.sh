@@ -5,20 +5,17 @@
 #
 #   transit-kill.sh TARE SWITCH [KILLS] [SEED]       (or TRANSIT_KILLS and TRANSIT_KILL_SEED; 8, the time)
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(realpath "$1")
 switch=$(realpath "$2")
 kills=${3:-${TRANSIT_KILLS:-8}}
 seed=${4:-${TRANSIT_KILL_SEED:-$(date +%s)}}
 
 # A network and a /run of our own, so that what is left is seen and is ours.
-if [ "${TRANSIT_KILL_INSIDE:-}" != yes ]; then
-	[ "$(id -u)" = 0 ] && unshare --net --mount true 2>/dev/null || { echo "SKIP: needs root" && exit 77; }
-	TRANSIT_KILL_INSIDE=yes exec unshare --net --mount sh "$0" "$@"
-fi
-mount -t tmpfs none /run && mkdir /run/netns || exit 99
+enter root "--net --mount" "$@"
+own_run
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 99
+work_in "$work"
 
 turns=6
 cat >plan.yaml <<EOP

@@ -5,45 +5,16 @@
 #
 #   wire.sh TARE
 set -u
+. "$(dirname "$0")/lib.sh"
 tare=$(realpath "$1")
-if [ "${WIRE_INSIDE:-}" != yes ]; then
-	WIRE_INSIDE=yes
-	export WIRE_INSIDE
-	if [ "$(id -u)" = 0 ]; then
-		unshare --net true 2>/dev/null && exec unshare --net sh "$0" "$@"
-	else
-		unshare -Urn true 2>/dev/null && exec unshare -Urn sh "$0" "$@"
-	fi
-	echo "SKIP: needs root or user namespaces"
-	exit 77
-fi
+enter anyone "--net" "$@"
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 99
+work_in "$work"
 
-fail() {
-	echo "wire: $*"
-	exit 1
-}
-
-frames_of() {
-	sed -n "s/^ *$1: *//p" /proc/net/dev | awk '{ print $2 }'
-}
-
-cable() {
-	ip link add "$1" type veth peer name "b_$1" || fail "no cable"
-	echo 1 >"/proc/sys/net/ipv6/conf/$1/disable_ipv6"
-	echo 1 >"/proc/sys/net/ipv6/conf/b_$1/disable_ipv6"
-	ip link set "$1" up && ip link set "b_$1" up
-}
 cable in
 cable path
 cable bypass
-tc qdisc add dev b_in clsact && tc filter add dev b_in ingress protocol all u32 match u32 0 0 \
-	action mirred egress mirror dev b_bypass pipe action mirred egress redirect dev b_path || {
-	echo "SKIP: this kernel cannot copy frames to two ports (clsact, u32, mirred)"
-	exit 77
-}
+box b_in b_bypass b_path
 
 # plan TARGET...: the settings of target wire beside its kind
 plan() {
@@ -62,12 +33,9 @@ EOP
 ports='in: in, path: path, bypass: bypass'
 loads='load: "true", load_null: "true"'
 
-# refused STATUS TEXT: what running plan.yaml says, in one line, leaving nothing
+# refused STATUS TEXT: what running plan.yaml says
 refused() {
-	"$tare" run --quiet -o campaign plan.yaml >out 2>&1
-	status=$?
-	[ $status -eq "$1" ] || fail "status $status, expected $1: $(cat out)"
-	grep -qF "$2" out || fail "expected '$2' in: $(cat out)"
+	says "$1" "$2" run --quiet -o campaign plan.yaml
 }
 
 # the whole of it: probes through, hooks run for each restart in their order, and what they said is kept
@@ -111,9 +79,7 @@ if "$tare" --version | grep -q '^dpdk *DPDK\|^dpdk *[0-9]'; then
 fi
 
 # two ports: probes go in where the bypass copy comes out
-tc filter del dev b_in ingress
-tc filter add dev b_in ingress protocol all u32 match u32 0 0 \
-	action mirred egress mirror dev b_in pipe action mirred egress redirect dev b_path
+box b_in b_in b_path
 plan "in: in, path: path, bypass: in, $loads" >plan.yaml
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 || fail "two ports: $(cat out)"
 "$tare" report --json campaign >report.json 2>out || fail "report of two ports: $(cat out)"
@@ -150,9 +116,7 @@ rm -rf campaign
 
 # one that works at its second try
 plan "$ports, $loads, flash: 'test -e $work/once && exit 0; touch $work/once; exit 1', flash_retries: 1" >plan.yaml
-tc filter del dev b_in ingress
-tc filter add dev b_in ingress protocol all u32 match u32 0 0 \
-	action mirred egress mirror dev b_bypass pipe action mirred egress redirect dev b_path
+box b_in b_bypass b_path
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 || fail "second try: $(cat out)"
 "$tare" report --json campaign | grep -q 'tries.*2' || fail "the second try is not recorded"
 rm -rf campaign
@@ -160,14 +124,10 @@ rm -rf campaign
 # a port that vanishes while probes are under way
 runs=50
 plan "$ports, $loads" >plan.yaml
-before=$(frames_of path)
+before=$(frames path received)
 "$tare" run --quiet -o campaign plan.yaml >out 2>&1 &
 pid=$!
-# once probes are under way: a busy machine takes its time to get there
-for i in $(seq 200); do
-	[ $(($(frames_of path) - before)) -gt 200 ] && break
-	sleep 0.05
-done
+under_way path received "$before"
 ip link del path
 wait $pid
 status=$?
