@@ -253,6 +253,20 @@ static void more_cores_than_there_are_is_an_error(void **state)
 	stream_destroy(stream);
 }
 
+/* Of this process, as the kernel has it; -1 where it does not say. */
+static long locked_kb(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	long kb = -1;
+
+	assert_non_null(f);
+	while (kb < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "VmLck: %ld kB", &kb);
+	fclose(f);
+	return kb;
+}
+
 /* What a run changes for itself is as before when it ends. */
 static void protection_is_undone(void **state)
 {
@@ -263,11 +277,15 @@ static void protection_is_undone(void **state)
 
 	(void)state;
 	sched_getaffinity(0, sizeof(before), &before);
+	assert_true(locked_kb() <= 0);
 	protect_begin(&p, PROTECT_FIFO);
 	assert_int_equal(sched_getscheduler(0), policy);
+	/* sanitizers lock nothing, and say they do */
+	assert_true(SANITIZED || locked_kb() < 0 || p.locked == (locked_kb() > 0));
 	protect_words(&p, PROTECT_FIFO, true, words, sizeof(words));
 	assert_non_null(strstr(words, "fifo 50, affinity"));
 	protect_end(&p);
+	assert_true(locked_kb() <= 0);
 	/* what was done is told afterwards: records are written then */
 	assert_string_equal(protect_words(&p, PROTECT_FIFO, true, afterwards, sizeof(afterwards)), words);
 	assert_true(strstr(words, "mlock") || !p.locked);

@@ -482,11 +482,14 @@ static void leftovers(void **state)
 	snprintf(command, sizeof(command), "mkdir %s.importing && echo half > %s.importing/tare.db", out, out);
 	assert_int_equal(system(command), 0);
 	result_destroy(import_good(NULL));
+	assert_int_not_equal(access(in_scratch("out.importing"), F_OK), 0);
 	snprintf(command, sizeof(command), "rm -r %s && mkdir %s.importing && touch %s.importing/thesis.txt", out, out,
 		 out);
 	assert_int_equal(system(command), 0);
 	assert_true(import_with(NULL, &err) < 0);
 	assert_non_null(strstr(err.message, "is in the way"));
+	assert_int_equal(access(in_scratch("out.importing/thesis.txt"), F_OK), 0);
+	assert_int_not_equal(access(out, F_OK), 0);
 }
 
 static void interrupted(void **state)
@@ -499,6 +502,7 @@ static void interrupted(void **state)
 	assert_int_equal(import_with(&(struct import_options){ .interrupted = &raised }, &err), -EINTR);
 	assert_int_equal(err.kind, ERR_INTERRUPTED);
 	assert_int_not_equal(access(out, F_OK), 0);
+	assert_int_not_equal(access(in_scratch("out.importing"), F_OK), 0);
 }
 
 /* Programs that are not known, and their nulls by word. */

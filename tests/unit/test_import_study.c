@@ -161,6 +161,7 @@ static double stored_value(const char *dir, const char *name, uint32_t restart)
 static void all_measures(void **state)
 {
 	char dir[160];
+	struct result *r;
 	struct err err;
 	FILE *f = create();
 
@@ -216,7 +217,11 @@ static void all_measures(void **state)
 	assert_float_equal(stored_value(dir, "probe_loss", 0), 2.5, 1e-6);
 	assert_true(isnan(stored_value(dir, "transit_p50", 0)));
 	snprintf(dir, sizeof(dir), "%s/transit", out);
-	result_destroy(report(dir));
+	r = report(dir);
+	assert_string_equal(r->measure, "transit");
+	assert_int_equal(r->cell_count, 1);
+	assert_int_equal(r->cells[0].ledger.fate[FATE_MATCHED], 10);
+	result_destroy(r);
 }
 
 #define CONFIG "\"config\":{\"p4_program\":\"a\",\"packet_size_bytes\":64,\"background_load_mbps\":1,\"repetition\":0}"

@@ -29,18 +29,21 @@ static void names_are_clear(const struct setting *table)
 
 static void axes_are_never_of_two_sections(void **state)
 {
+	unsigned of_targets = 0, of_agents = 0;
+
 	(void)state;
 	names_are_clear(differential_settings);
 	names_are_clear(control_settings);
 	for (const struct target_ops *const *k = target_kinds; *k; k++) {
 		names_are_clear((*k)->settings);
-		for (const struct setting *s = (*k)->settings; s->name; s++)
+		for (const struct setting *s = (*k)->settings; s->name; s++, of_targets++)
 			if (setting_find(differential_settings, s->name))
 				fail_msg("'%s' is a setting of probes and of target %s", s->name, (*k)->kind);
-		for (const struct setting *s = (*k)->settings; (*k)->agent && s->name; s++)
+		for (const struct setting *s = (*k)->settings; (*k)->agent && s->name; s++, of_agents++)
 			if (setting_find(control_settings, s->name))
 				fail_msg("'%s' is a setting of probes and of target %s", s->name, (*k)->kind);
 	}
+	assert_true(of_targets > 0 && of_agents > 0);
 }
 
 static void defaults_are_within_bounds(void **state)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -191,12 +192,21 @@ static void the_checker_of_pages_finds_what_is_wrong(void **state)
 	assert_non_null(ill_formed("<a b=\"></a>"));
 }
 
+static int half_a_page(const struct result *r, FILE *out, void *context, struct err *err)
+{
+	(void)r;
+	(void)context;
+	fputs("<html><body>", out);
+	fflush(out);
+	return err_set(err, ERR_HOST, ENOSPC, "disk full");
+}
+
 static void a_file_that_cannot_be_written_leaves_the_old_one(void **state)
 {
 	struct synthetic s = plain();
 	struct err err = { 0 };
 	struct result *r = result_of(&s);
-	char path[128];
+	char path[128], place[64], *before, *after;
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/nowhere/x.html", scratch);
@@ -204,6 +214,19 @@ static void a_file_that_cannot_be_written_leaves_the_old_one(void **state)
 	assert_int_equal(err.kind, ERR_HOST);
 	assert_non_null(strstr(err.message, path));
 	assert_true(csv_write(r, "/dev/null", &err) < 0);
+	/* half of it is written, and then no more: the old page is whole, and nothing lies beside it */
+	snprintf(place, sizeof(place), "%s/place", scratch);
+	assert_int_equal(mkdir(place, 0777), 0);
+	snprintf(path, sizeof(path), "%s/x.html", place);
+	assert_int_equal(output_html(path, r, &err), 0);
+	before = file_text(path);
+	assert_int_equal(output_file(path, half_a_page, r, NULL, &err), -ENOSPC);
+	after = file_text(path);
+	assert_string_equal(before, after);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(place), 0);
+	free(before);
+	free(after);
 	result_destroy(r);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,8 +149,10 @@ static void samples_that_contradict_themselves_are_damage(void **state)
 	store_close(store);
 	/* and times that no clock has */
 	change_store(scratch, "UPDATE transit SET rx = 5, p4_in = 9223372036854775807 WHERE seq = 0");
+	err.message[0] = '\0';
 	assert_int_equal(store_open_read(scratch, &store, &err), 0);
-	assert_true(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err) < 0);
+	assert_int_equal(store_read_transits(store, &restarts[0].runs[0], got, ROWS, &err), -EBADMSG);
+	assert_non_null(strstr(err.message, "damaged"));
 	store_close(store);
 	arena_release(&arena);
 }
