@@ -3,20 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { STEP_MS = 50, LINES_SHOWN = 5, SHOWN_BYTES = 300 };
+#include "base/last_lines.h"
+#include "lab/child.h"
+
+enum { STEP_MS = 50, LINES_SHOWN = 5, SHOWN_BYTES = 320 };
 
 struct running {
 	const struct command *command;
@@ -38,22 +38,10 @@ static int64_t now_ms(void)
 /* After fork. A shell that cannot be started ends with 127, as shells do. */
 static _Noreturn void child_run(const struct command *c, int output, pid_t parent)
 {
-	struct sched_param normal = { 0 };
-	sigset_t none;
-
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
-	sched_setscheduler(0, SCHED_OTHER, &normal);
+	child_begin(parent);
 	dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
 	for (unsigned i = 0; i < c->variable_count; i++)
 		setenv(c->variables[i].name, c->variables[i].value, 1);
 	if (!c->directory || chdir(c->directory) == 0)
@@ -149,31 +137,10 @@ static int await_end(struct running *r)
 	}
 }
 
-/* The last lines, on one line. */
-static const char *last_words(const struct command_outcome *o, char *buf, size_t size_bytes)
-{
-	size_t length = strlen(o->tail), from, n = 0;
-	unsigned lines = 0;
-
-	while (length && (o->tail[length - 1] == '\n' || o->tail[length - 1] == ' '))
-		length--;
-	for (from = length; from > 0 && length - from < SHOWN_BYTES; from--)
-		if (o->tail[from - 1] == '\n' && ++lines == LINES_SHOWN)
-			break;
-	for (size_t i = from; i < length && n + 4 < size_bytes; i++) {
-		if (o->tail[i] == '\n')
-			n += (size_t)snprintf(buf + n, size_bytes - n, " | ");
-		else
-			buf[n++] = o->tail[i];
-	}
-	buf[n] = '\0';
-	return buf;
-}
-
 static int judge(const struct running *r, int waited, int status, struct err *err)
 {
 	const struct command *c = r->command;
-	char how[64], words[SHOWN_BYTES + 4 * LINES_SHOWN + 8];
+	char how[64], words[SHOWN_BYTES];
 
 	if (waited == -EINTR)
 		return err_set(err, ERR_INTERRUPTED, EINTR, "interrupted");
@@ -185,7 +152,7 @@ static int judge(const struct running *r, int waited, int status, struct err *er
 		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(status));
 	else
 		snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
-	last_words(r->outcome, words, sizeof(words));
+	last_lines(r->outcome->tail, r->kept, LINES_SHOWN, " | ", words, sizeof(words));
 	return err_set(err, ERR_HOST, waited ? -waited : ECHILD, "%s %s%s%s", c->name, how,
 		       words[0] ? "; it said: " : "; it said nothing", words);
 }

@@ -3,20 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/last_lines.h"
+#include "lab/child.h"
 
 /* How often a process that does not answer yet is asked again: at first often, a switch is up in some 10 ms. */
 enum { ASK_FIRST_MS = 1, ASK_MOST_MS = 16 };
@@ -75,21 +74,10 @@ static char **marked_environment(const char *label)
 static _Noreturn void child_run(const struct process_options *o, char **environment, int log_fd, int report,
 				pid_t parent)
 {
-	struct sched_param normal = { 0 };
-	sigset_t none;
 	int why;
 
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127); /* it died before it could be watched */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
-	sched_setscheduler(0, SCHED_OTHER, &normal);
+	child_begin(parent);
 	dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
-	close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC); /* whatever a library left open */
 	if (dup2(log_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0 &&
 	    (!o->netns || setns(o->netns->fd, CLONE_NEWNET) == 0) && (!o->directory || chdir(o->directory) == 0) &&
 	    (!o->cpus || sched_setaffinity(0, sizeof(*o->cpus), o->cpus) == 0))
@@ -162,27 +150,19 @@ int process_start(const struct process_options *options, struct process **ret, s
 		       what == options->argv[0] ? "start" : "write", what, strerror(-r));
 }
 
-const char *process_last_lines(struct process *p, unsigned lines, char *buf, size_t size_bytes)
+static const char *log_end(struct process *p, unsigned lines, const char *between, char *buf, size_t size_bytes)
 {
 	char tail[4096];
 	off_t end = lseek(p->log_fd, 0, SEEK_END);
 	off_t from = end > (off_t)sizeof(tail) ? end - (off_t)sizeof(tail) : 0;
 	ssize_t got = end > 0 ? pread(p->log_fd, tail, sizeof(tail), from) : 0;
-	size_t length = got > 0 ? (size_t)got : 0, start, room = size_bytes - 1;
 
-	while (length > 0 && (tail[length - 1] == '\n' || tail[length - 1] == '\r'))
-		length--;
-	for (start = length; start > 0; start--)
-		if (tail[start - 1] == '\n' && --lines == 0)
-			break;
-	/* Too long: its end says more. */
-	if (length - start > room)
-		start = length - room;
-	for (size_t i = start; i < length; i++)
-		buf[i - start] = tail[i] == '\n' || (tail[i] != 0 && (unsigned char)tail[i] >= ' ') ? tail[i] : ' ';
-	buf[length - start] = '\0';
-	utf8_repair(buf);
-	return buf;
+	return last_lines(tail, got > 0 ? (size_t)got : 0, lines, between, buf, size_bytes);
+}
+
+const char *process_last_lines(struct process *p, unsigned lines, char *buf, size_t size_bytes)
+{
+	return log_end(p, lines, "\n", buf, size_bytes);
 }
 
 /* True where it has ended; it is reaped then. */
@@ -205,23 +185,10 @@ static bool has_ended(struct process *p)
 /* The rest of a message: what it last said, on one line. */
 static const char *said(struct process *p, char *buf, size_t size_bytes)
 {
-	static const char before[] = "; its last lines: ";
 	char lines[320];
-	size_t n;
 
-	process_last_lines(p, 3, lines, sizeof(lines));
-	if (!lines[0])
-		return strcpy(buf, "; it said nothing");
-	n = (size_t)snprintf(buf, size_bytes, "%s", before);
-	for (const char *c = lines; *c && n + 4 < size_bytes; c++) {
-		if (*c == '\n') {
-			memcpy(buf + n, " | ", 3);
-			n += 3;
-		} else {
-			buf[n++] = *c;
-		}
-	}
-	buf[n] = '\0';
+	log_end(p, 3, " | ", lines, sizeof(lines));
+	snprintf(buf, size_bytes, "%s%s", lines[0] ? "; its last lines: " : "; it said nothing", lines);
 	return buf;
 }
 

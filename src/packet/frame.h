@@ -59,6 +59,11 @@ static inline uint64_t load_be48(const uint8_t *p)
 	return (uint64_t)load_be16(p) << 32 | load_be32(p + 2);
 }
 
+static inline uint64_t load_be64(const uint8_t *p)
+{
+	return (uint64_t)load_be32(p) << 32 | load_be32(p + 4);
+}
+
 static inline void store_be16(uint8_t *p, uint16_t v)
 {
 	v = htobe16(v);
@@ -75,6 +80,12 @@ static inline void store_be48(uint8_t *p, uint64_t v)
 {
 	store_be16(p, (uint16_t)(v >> 32));
 	store_be32(p + 2, (uint32_t)v);
+}
+
+static inline void store_be64(uint8_t *p, uint64_t v)
+{
+	store_be32(p, (uint32_t)(v >> 32));
+	store_be32(p + 4, (uint32_t)v);
 }
 
 /* Why parsing went no further. What had been found by then is in the view. */

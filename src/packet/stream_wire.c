@@ -12,17 +12,6 @@
 static const uint8_t magic[4] = { 'T', 'S', 'W', 1 };
 enum { HEAD_BYTES = 16, PACKET_BYTES = 8, TIME_BYTES = 8, LINE_BYTES = 64, PACKETS_MOST = 1 << 28 };
 
-static void store_be64(uint8_t *to, uint64_t v)
-{
-	store_be32(to, (uint32_t)(v >> 32));
-	store_be32(to + 4, (uint32_t)v);
-}
-
-static uint64_t load_be64(const uint8_t *from)
-{
-	return (uint64_t)load_be32(from) << 32 | load_be32(from + 4);
-}
-
 int stream_pack(const struct stream *s, uint8_t **ret, size_t *ret_bytes, struct err *err)
 {
 	size_t size = HEAD_BYTES + (size_t)s->packet_count * PACKET_BYTES + (size_t)s->count * TIME_BYTES;

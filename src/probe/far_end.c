@@ -107,11 +107,9 @@ static int take_stream(struct far_end *e, const struct far_message *m, struct er
 
 static int tell_time(struct far_end *e, struct err *err)
 {
-	uint64_t now = tsc_stamp();
 	uint8_t bytes[8];
 
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (uint8_t)(now >> (56 - 8 * i));
+	store_be64(bytes, tsc_stamp());
 	return answer(e, FAR_PONG, bytes, sizeof(bytes), err);
 }
 
@@ -166,12 +164,8 @@ static int answer_times(struct far_end *e, struct err *err)
 
 	if (!bytes)
 		return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < s->seq; i++) {
-		uint64_t late = s->tx[i] - s->start - (uint64_t)s->sched[i];
-
-		for (int b = 0; b < 8; b++)
-			bytes[8 * (size_t)i + (size_t)b] = (uint8_t)(late >> (56 - 8 * b));
-	}
+	for (uint32_t i = 0; i < s->seq; i++)
+		store_be64(bytes + 8 * (size_t)i, s->tx[i] - s->start - (uint64_t)s->sched[i]);
 	r = answer(e, FAR_TIMES, bytes, (size_t)s->seq * 8, err);
 	free(bytes);
 	return r;

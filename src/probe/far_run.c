@@ -18,15 +18,6 @@ enum {
 	PATIENCE_MS = 20000, /* beyond what the run takes */
 };
 
-static uint64_t be64(const uint8_t *p)
-{
-	uint64_t v = 0;
-
-	for (int i = 0; i < 8; i++)
-		v = v << 8 | p[i];
-	return v;
-}
-
 uint64_t far_tick_to_near(const struct far_tick *before, const struct far_tick *after, uint64_t far)
 {
 	double span = (double)(int64_t)(after->far - before->far);
@@ -53,7 +44,7 @@ static int ask_time(struct far_link *link, const atomic_bool *interrupted, struc
 			return err_set(err, ERR_HOST, EPROTO, "the far end's time has %zu bytes; expected 8", m.count);
 		}
 		if (ret->width_ticks == 0 || to - from < ret->width_ticks)
-			*ret = (struct far_tick){ from + (to - from) / 2, be64(m.bytes), to - from };
+			*ret = (struct far_tick){ from + (to - from) / 2, load_be64(m.bytes), to - from };
 		free(m.bytes);
 	}
 	return 0;
@@ -152,8 +143,9 @@ static int take_account(struct far_run *f, struct err *err)
 	}
 	s->start = far_tick_to_near(&f->before, &f->after, (uint64_t)start);
 	for (uint32_t i = 0; i < sent; i++)
-		s->tx[i] = s->start + (uint64_t)(s->sched[i] + llround((double)(int64_t)be64(f->times.bytes + 8 * i) *
-								       f->tsc->hz / hz));
+		s->tx[i] = s->start +
+			   (uint64_t)(s->sched[i] +
+				      llround((double)(int64_t)load_be64(f->times.bytes + 8 * i) * f->tsc->hz / hz));
 	s->seq = (uint32_t)sent;
 	s->frames = (uint64_t)frames;
 	s->stuck = stuck;

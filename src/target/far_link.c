@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,14 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SAID_BYTES = 4096, SHOWN_BYTES = 300, SHOWN_LINES = 4, ERRORS_MOST = 16 << 20, END_MS = 2000 };
+#include "base/last_lines.h"
+#include "lab/child.h"
+
+enum { SAID_BYTES = 4096, SHOWN_BYTES = 320, SHOWN_LINES = 4, ERRORS_MOST = 16 << 20, END_MS = 2000 };
 
 struct far_link {
 	char *destination, *facts;
@@ -49,21 +50,12 @@ static _Noreturn void child_run(const char *text, const struct far_options *o, c
 				int errors, pid_t parent)
 {
 	const struct rlimit files = { ERRORS_MOST, ERRORS_MOST };
-	sigset_t none;
 
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
+	child_begin(parent);
 	setrlimit(RLIMIT_FSIZE, &files);
 	dup2(socket, STDIN_FILENO);
 	dup2(socket, STDOUT_FILENO);
 	dup2(errors, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
 	execl("/bin/sh", "sh", "-c", text, "sh", o->destination, command, (char *)NULL);
 	_exit(127);
 }
@@ -113,33 +105,17 @@ static bool ended(struct far_link *l, int limit_ms)
 /* The last lines of what came on stderr, on one line. */
 static const char *said(const struct far_link *l, char *buf, size_t size_bytes)
 {
-	char text[SAID_BYTES + 1];
+	char text[SAID_BYTES];
 	off_t end = lseek(l->errors_fd, 0, SEEK_END);
-	ssize_t n = pread(l->errors_fd, text, SAID_BYTES, end > SAID_BYTES ? end - SAID_BYTES : 0);
-	size_t length = n > 0 ? (size_t)n : 0, from, at = 0;
-	unsigned lines = 0;
+	ssize_t n = pread(l->errors_fd, text, sizeof(text), end > SAID_BYTES ? end - SAID_BYTES : 0);
 
-	while (length && (text[length - 1] == '\n' || text[length - 1] == '\r'))
-		length--;
-	for (from = length; from > 0 && length - from < SHOWN_BYTES; from--)
-		if (text[from - 1] == '\n' && ++lines == SHOWN_LINES)
-			break;
-	for (size_t i = from; i < length && at + 4 < size_bytes; i++) {
-		unsigned char b = (unsigned char)text[i];
-
-		if (b == '\n')
-			at += (size_t)snprintf(buf + at, size_bytes - at, " | ");
-		else if (b != '\r')
-			buf[at++] = b >= 0x20 && b < 0x7f ? (char)b : '?';
-	}
-	buf[at] = '\0';
-	return buf;
+	return last_lines(text, n > 0 ? (size_t)n : 0, SHOWN_LINES, " | ", buf, size_bytes);
 }
 
 /* Put the destination before the message, and behind it how ssh ended and what was said. */
 static int explain(struct far_link *l, struct err *err)
 {
-	char words[SHOWN_BYTES + 64], how[48] = "";
+	char words[SHOWN_BYTES], how[48] = "";
 	struct err why;
 
 	if (!err || err->kind == ERR_INTERRUPTED)
