@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -157,6 +158,20 @@ static bool mark_read(int proc_fd, const char *pid, char label[static LABEL_BYTE
 	return false;
 }
 
+/*
+ * A mark names a pid of the marked one's own pid namespace. In another (a container's, which has a /run and locks of
+ * its own as well) that number means nothing here, and what runs there ends with it.
+ */
+static bool of_this_pid_namespace(int proc_fd, const char *pid)
+{
+	struct stat theirs, ours;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/ns/pid", pid);
+	return fstatat(proc_fd, path, &theirs, 0) == 0 && fstatat(proc_fd, "self/ns/pid", &ours, 0) == 0 &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
 static int kill_and_wait(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -173,7 +188,7 @@ static int process_clean(struct cleaning *c, int proc_fd, const char *name, stru
 	const struct lab *lab;
 	int fd, r;
 
-	if (atoi(name) == getpid() || !mark_read(proc_fd, name, label))
+	if (atoi(name) == getpid() || !mark_read(proc_fd, name, label) || !of_this_pid_namespace(proc_fd, name))
 		return 0;
 	fd = (int)syscall(SYS_pidfd_open, atoi(name), 0);
 	if (fd < 0)

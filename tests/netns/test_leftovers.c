@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -345,6 +346,44 @@ static void a_killed_try_leaves_nothing(void **state)
 	assert_true(left > KILLS / 2); /* else this was no trial */
 }
 
+/* The child's part: in a pid namespace where its tare had a pid that is nobody's here, and a /run that is not seen here. */
+static _Noreturn void live_in_a_container(int ready)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (unshare(CLONE_NEWPID) < 0)
+		_exit(1);
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setenv("TARE_LAB", "tare-99999-1", 1);
+		fcntl(ready, F_SETFD, FD_CLOEXEC); /* closed once it has its mark */
+		execlp("sleep", "sleep", "1000", (char *)NULL);
+		_exit(1);
+	}
+	close(ready);
+	pause();
+	_exit(1);
+}
+
+static void what_lives_in_a_container_is_left_alone(void **state)
+{
+	char none;
+	int ends[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0)
+		live_in_a_container(ends[1]);
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &none, 1), 0);
+	close(ends[0]);
+	assert_int_equal(own_host_marked(99999), 1);
+	assert_int_equal(clean(), 0);
+	assert_int_equal(own_host_marked(99999), 1);
+	kill_outright(pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +391,7 @@ int main(void)
 		cmocka_unit_test(what_was_done_is_said),
 		cmocka_unit_test(names_of_others_are_left_alone),
 		cmocka_unit_test(a_pid_used_again_protects_nothing),
+		cmocka_unit_test(what_lives_in_a_container_is_left_alone),
 		cmocka_unit_test(without_permission_one_message),
 		cmocka_unit_test(trying_leaves_nothing),
 		cmocka_unit_test(a_killed_try_leaves_nothing),
