@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probe/transit_settings.h"
+#include "probe/line_settings.h"
 
 enum search_kind { SEARCH_BOUNDS, SEARCH_SWEEP };
 
@@ -102,20 +102,8 @@ const struct setting calibrate_settings[] = {
 	  .least = 100000,
 	  .most = 1000000000,
 	  .help = "between the probes of a trial" },
-	{ .name = "size",
-	  .type = SETTING_QUANTITY,
-	  .dim = QUANTITY_SIZE,
-	  .fallback = "256B",
-	  .least = TRANSIT_FRAME_LEAST,
-	  .most = TRANSIT_FRAME_MOST,
-	  .help = "frame of a probe, without its checksum (FCS)" },
-	{ .name = "carrier_size",
-	  .type = SETTING_QUANTITY,
-	  .dim = QUANTITY_SIZE,
-	  .fallback = "1500B",
-	  .least = 60,
-	  .most = TRANSIT_FRAME_MOST,
-	  .help = "frame of the carrier, without its checksum; rates count it" },
+	SETTING_PROBE_SIZE,
+	SETTING_CARRIER_SIZE("; rates count it"),
 	{ .name = "settle",
 	  .type = SETTING_QUANTITY,
 	  .dim = QUANTITY_TIME,
@@ -128,13 +116,7 @@ const struct setting calibrate_settings[] = {
 	  .fallback = "200ms",
 	  .most = 60000000000,
 	  .help = "between trials, after the last frame has come" },
-	{ .name = "deadline",
-	  .type = SETTING_QUANTITY,
-	  .dim = QUANTITY_TIME,
-	  .fallback = "1s",
-	  .least = 1000,
-	  .most = 60000000000,
-	  .help = "a probe that arrives later than this is lost" },
+	SETTING_DEADLINE("lost"),
 	{ .name = NULL },
 };
 

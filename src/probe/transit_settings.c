@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/transit_settings.h"
 
+#include "probe/line_settings.h"
+
 static const char *const transit_tracer_choices[] = { "off", "on", NULL };
 
 const struct setting transit_settings[] = {
@@ -18,33 +20,10 @@ const struct setting transit_settings[] = {
 	  .least = 10000,
 	  .most = 60000000000,
 	  .help = "between probes, on an absolute schedule" },
-	{ .name = "size",
-	  .type = SETTING_QUANTITY,
-	  .dim = QUANTITY_SIZE,
-	  .fallback = "256B",
-	  .least = TRANSIT_FRAME_LEAST,
-	  .most = TRANSIT_FRAME_MOST,
-	  .help = "frame of a probe, without its checksum (FCS)" },
-	{ .name = "carrier",
-	  .type = SETTING_QUANTITY,
-	  .dim = QUANTITY_BITRATE,
-	  .fallback = "0",
-	  .most = 100000000000,
-	  .help = "UDP traffic beside the probes, rate of whole frames; 0: none (cold)" },
-	{ .name = "carrier_size",
-	  .type = SETTING_QUANTITY,
-	  .dim = QUANTITY_SIZE,
-	  .fallback = "1500B",
-	  .least = 60,
-	  .most = TRANSIT_FRAME_MOST,
-	  .help = "frame of the carrier, without its checksum" },
-	{ .name = "deadline",
-	  .type = SETTING_QUANTITY,
-	  .dim = QUANTITY_TIME,
-	  .fallback = "1s",
-	  .least = 1000,
-	  .most = 60000000000,
-	  .help = "a probe that arrives later than this is late" },
+	SETTING_PROBE_SIZE,
+	SETTING_CARRIER("UDP traffic beside the probes, rate of whole frames; 0: none (cold)"),
+	SETTING_CARRIER_SIZE(""),
+	SETTING_DEADLINE("late"),
 	{ .name = "in_flight",
 	  .type = SETTING_QUANTITY,
 	  .dim = QUANTITY_COUNT,
@@ -70,8 +49,7 @@ void transit_settings_check(const struct settings *s,
 {
 	int64_t carrier_bps = settings_number(s, "carrier");
 
-	if (carrier_bps > 0 && carrier_bps < 1000)
-		problem(context, "carrier", "less than a frame in a second; expected 0, or 1kbps and more");
+	carrier_setting_check(s, problem, context);
 	if (carrier_bps == 0 && settings_get(s, "carrier_size")->set && !settings_get(s, "carrier")->set)
 		problem(context, "carrier_size", "there is no carrier; leave it out, or set carrier");
 }
