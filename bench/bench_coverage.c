@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "model.h"
+#include "say.h"
 #include "stats/quantile.h"
 #include "stats/sort.h"
 
@@ -27,13 +28,6 @@ static void widen(struct range *r, double percent)
 }
 
 static uint32_t campaigns = 3000;
-
-static void print_value(const char *name, double percent, const char *how)
-{
-	printf("{\"name\":\"%s\",\"value\":%.2f,\"unit\":\"%%\",\"baseline\":null,\"ratio\":null,\"repeats\":%u,"
-	       "\"how\":\"%s\"}\n",
-	       name, percent, campaigns, how);
-}
 
 /*
  * The case that no interval of a median survives: restarts in two equal modes with nothing between. Figures
@@ -99,15 +93,15 @@ int main(int argc, char **argv)
 		}
 	for (uint32_t n = 6; n <= 20; n++)
 		widen(&gap, coverage_of_gap(n, n));
-	print_value("coverage_min", printed.min,
-		    "lowest of interpolated, bootstrap and net 95 % intervals; 3 shapes; 6, 10, 20 restarts");
-	print_value("coverage_max", printed.max, "highest of the same");
-	print_value("coverage_k2_min", k2.min, "net +- U (k=2), nominal 95.45 %, same campaigns");
-	print_value("coverage_k2_max", k2.max, "highest of the same");
-	print_value("coverage_k3_min", k3.min, "net +- U (k=3), nominal 99.73 %, same campaigns");
-	print_value("coverage_order6_max", order6.max,
-		    "exact order statistics of 6 restarts, 96.875 % by construction");
-	print_value("coverage_gap_min", gap.min,
-		    "known weakness: restarts in two equal modes 12 sd apart, interpolated, 6 to 20 restarts");
+	say("coverage_min", printed.min, "%", campaigns,
+	    "lowest of interpolated, bootstrap and net 95 % intervals; 3 shapes; 6, 10, 20 restarts");
+	say("coverage_max", printed.max, "%", campaigns, "highest of the same");
+	say("coverage_k2_min", k2.min, "%", campaigns, "net +- U (k=2), nominal 95.45 %, same campaigns");
+	say("coverage_k2_max", k2.max, "%", campaigns, "highest of the same");
+	say("coverage_k3_min", k3.min, "%", campaigns, "net +- U (k=3), nominal 99.73 %, same campaigns");
+	say("coverage_order6_max", order6.max, "%", campaigns,
+	    "exact order statistics of 6 restarts, 96.875 % by construction");
+	say("coverage_gap_min", gap.min, "%", campaigns,
+	    "known weakness: restarts in two equal modes 12 sd apart, interpolated, 6 to 20 restarts");
 	return 0;
 }

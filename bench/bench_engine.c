@@ -16,6 +16,7 @@
 #include "clock/tsc.h"
 #include "packet/stream.h"
 #include "probe/differential.h"
+#include "say.h"
 #include "target/card.h"
 
 static const char *const levels[] = { "null", "107ns", "149ns", "177ns", "364ns", "107ns/137ns" };
@@ -84,12 +85,6 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return n ? (v[(n - 1) / 2] + v[n / 2]) / 2 : 0;
-}
-
 /* The counter steps by `tick`: equal readings stand for an interval of that width, the median is interpolated in it. */
 static double median_of_ticks(double *v, size_t n, double tick)
 {
@@ -105,18 +100,6 @@ static double median_of_ticks(double *v, size_t n, double tick)
 		equal += v[i] >= m - tick / 2 && v[i] <= m + tick / 2;
 	}
 	return m - tick / 2 + tick * ((double)n / 2 - (double)below) / (double)equal;
-}
-
-static void result(const char *name, double value, const char *unit, double baseline, double ratio, uint32_t repeats,
-		   const char *how)
-{
-	printf("{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",", name, value, unit);
-	if (baseline > 0)
-		printf("\"baseline\":%.6g,\"ratio\":%.6g,", baseline, ratio);
-	else
-		printf("\"baseline\":null,\"ratio\":null,");
-	printf("\"repeats\":%u,\"how\":\"%s\"}\n", repeats, how);
-	fflush(stdout);
 }
 
 struct truth {
@@ -255,9 +238,9 @@ static void bench_truth(const char *error_name, const char *within_name, uint64_
 		 "%u cores, %s rings, %" PRIu64 " probes a second, train %u, %u probes a level, 6 levels interleaved, "
 		 "%u-byte frames; worst level's median over repeats, against the card's record",
 		 options.cores, options.io, rate_pps, train, probes, frame_bytes);
-	result(error_name, fabs(worst_error), "ns", 0, 0, options.repeats, how);
+	say(error_name, fabs(worst_error), "ns", options.repeats, how);
 	if (within_name)
-		result(within_name, least_within, "%", 0, 0, options.repeats, how);
+		say(within_name, least_within, "%", options.repeats, how);
 	free(pairs);
 	stream_destroy(stream);
 }
@@ -292,8 +275,7 @@ static void bench_rate(void)
 	}
 	snprintf(how, sizeof(how), "%u cores, %s rings, 64-byte frames, 1M probes, all matched; published system: 500",
 		 options.cores, options.io);
-	result("engine_rate_pps", median(rates, options.repeats), "pps", 500, median(rates, options.repeats) / 500,
-	       options.repeats, how);
+	say_beside("engine_rate_pps", median(rates, options.repeats), "pps", 500, options.repeats, how);
 	free(pairs);
 }
 

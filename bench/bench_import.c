@@ -5,6 +5,7 @@
 
 #include "../tests/unit/import_lab.h"
 #include "import/import.h"
+#include "say.h"
 
 /* 400 CSV files of 20,000 rows: 4 programs and their nulls, 5 sessions of 10 runs, as the FPGA study publishes them. */
 
@@ -16,13 +17,6 @@ static double now_s(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static int remove_tree(const char *path)
@@ -80,13 +74,8 @@ int main(void)
 	for (int i = 0; rc == 0 && i < REPEATS; i++)
 		rc = repeat(lab, out, &seconds[i]);
 	if (rc == 0) {
-		qsort(seconds, REPEATS, sizeof(double), by_size);
-		printf("{\"name\": \"import_latencylab_s\", \"value\": %.2f, \"unit\": \"s\", \"baseline\": null, "
-		       "\"ratio\": "
-		       "null, \"repeats\": %d, \"how\": \"400 CSV files of 20,000 rows to a whole campaign, warm "
-		       "pages, "
-		       "median\"}\n",
-		       seconds[REPEATS / 2], REPEATS);
+		say("import_latencylab_s", median(seconds, REPEATS), "s", REPEATS,
+		    "400 CSV files of 20,000 rows to a whole campaign, warm pages, median");
 	}
 	remove_tree(base);
 	return rc ? 1 : 0;

@@ -6,6 +6,7 @@
 #include "../tests/peers/switch_child.h"
 #include "observe/cgroup.h"
 #include "observe/usage.h"
+#include "say.h"
 
 /*
  * The sampler: what it takes for eight switches, its CPU figure against the kernel's
@@ -30,26 +31,6 @@ static void sleep_until(int64_t at_ns)
 	const struct timespec at = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 };
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-}
-
-static double median(double *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--) {
-			double t = v[k];
-
-			v[k] = v[k - 1];
-			v[k - 1] = t;
-		}
-	return v[n / 2];
-}
-
-static void say(const char *name, double value, const char *unit, const char *how)
-{
-	printf("{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", \"baseline\": null, \"ratio\": null, "
-	       "\"repeats\": %d, \"how\": \"%s\"}\n",
-	       name, value, unit, REPEATS, how);
-	fflush(stdout);
 }
 
 static int fail(const char *what, const struct err *err)
@@ -105,7 +86,7 @@ static int own_cost(const char *path)
 	for (int i = 0; i < SWITCHES; i++)
 		switch_child_kill(&switches[i]);
 	if (rc == 0)
-		say("sampler_core_pct", median(pct, REPEATS), "% of a core",
+		say("sampler_core_pct", median(pct, REPEATS), "% of a core", REPEATS,
 		    "its own CPU time, 100 ms, 8 switches, 10 networks; goal under 0.5");
 	return rc;
 }
@@ -288,7 +269,7 @@ static int against_account(void)
 	for (int i = 0; rc == 0 && i < REPEATS; i++)
 		rc = account_diff(&account, &pct[i]);
 	if (rc == 0)
-		say("sampler_cgroup_diff_pct", median(pct, REPEATS), "%",
+		say("sampler_cgroup_diff_pct", median(pct, REPEATS), "%", REPEATS,
 		    account.version == 1 ? "CPU time of a burner, against cpuacct (cgroup v1); goal under 1"
 					 : "CPU time of a burner, against cpu.stat (cgroup v2); goal under 1");
 	sleep_until(clock_ns(CLOCK_MONOTONIC) + 100000000);
@@ -331,7 +312,7 @@ static int against_burners(void)
 		worst = m > worst ? m : worst;
 		fprintf(stderr, "bench_observe: burn of %.0f %%: off by %.3f pp\n", 100 * shares[s], m);
 	}
-	say("burn_error_pp", worst, "pp",
+	say("burn_error_pp", worst, "pp", REPEATS,
 	    "burners of 10, 35 and 90 %, against their own CPU clock over the wall clock; the worst of the three; goal "
 	    "under 1");
 	return 0;

@@ -5,6 +5,7 @@
 
 #include "../tests/peers/switch_child.h"
 #include "p4rt/blocking.h"
+#include "say.h"
 
 /*
  * LPM inserts a second through our client into one switch over loopback, the CPU
@@ -37,18 +38,6 @@ struct bench {
 	size_t json_bytes;
 	struct p4rt_record *records;
 };
-
-static double median(double *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--) {
-			double t = v[k];
-
-			v[k] = v[k - 1];
-			v[k - 1] = t;
-		}
-	return v[n / 2];
-}
 
 /* CPU time of all threads of a process, from the scheduler's nanosecond counters. */
 static double cpu_ns(pid_t pid)
@@ -128,17 +117,6 @@ static int side_start(const struct bench *b, struct loop *loop, struct side *sid
 	return 0;
 }
 
-static void say(const char *name, double value, const char *unit, double baseline, const char *how)
-{
-	printf("{\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", ", name, value, unit);
-	if (baseline > 0)
-		printf("\"baseline\": %.6g, \"ratio\": %.4g, ", baseline, value / baseline);
-	else
-		printf("\"baseline\": null, \"ratio\": null, ");
-	printf("\"repeats\": %d, \"how\": \"%s\"}\n", REPEATS, how);
-	fflush(stdout);
-}
-
 struct measured {
 	double per_s, client_us, server_us, read_s, wall_s;
 };
@@ -212,15 +190,16 @@ static int measure_mode(const struct bench *b, const struct mode *mode, struct l
 	snprintf(how, sizeof(how), "median; %zu LPM inserts, window %u, batch %u; baseline: prototype, toy table",
 		 mode->count, mode->window, mode->batch);
 	snprintf(name, sizeof(name), "p4rt_%s_per_s", mode->name);
-	say(name, median(per_s, REPEATS), "1/s", mode->baseline, how);
+	say_beside(name, median(per_s, REPEATS), "1/s", mode->baseline, REPEATS, how);
 	if (b->is_tare && mode->of_switch)
-		say(mode->of_switch, median(per_s, REPEATS), "1/s", mode->baseline, how);
+		say_beside(mode->of_switch, median(per_s, REPEATS), "1/s", mode->baseline, REPEATS, how);
 	snprintf(name, sizeof(name), "p4rt_%s_client_us", mode->name);
-	say(name, median(client_us, REPEATS), "us", 0, "CPU time of the client for each insert");
+	say(name, median(client_us, REPEATS), "us", REPEATS, "CPU time of the client for each insert");
 	snprintf(name, sizeof(name), "p4rt_%s_server_us", mode->name);
-	say(name, median(server_us, REPEATS), "us", 0, "CPU time of the switch for each insert");
+	say(name, median(server_us, REPEATS), "us", REPEATS, "CPU time of the switch for each insert");
 	if (mode->batch > 1)
-		say("p4rt_read100k_s", median(read_s, REPEATS), "s", 0, "wildcard read of 100,000 entries, decoded");
+		say("p4rt_read100k_s", median(read_s, REPEATS), "s", REPEATS,
+		    "wildcard read of 100,000 entries, decoded");
 	return 0;
 }
 
@@ -303,10 +282,12 @@ static int measure_sides(const struct bench *b, struct loop *loop)
 		if (rc < 0)
 			return rc;
 	}
-	say("p4rt_8x1000_s", median(seconds, REPEATS), "s", 0,
+	say("p4rt_8x1000_s", median(seconds, REPEATS), "s", REPEATS,
 	    "8 switches, 1000 LPM inserts each, 8 in flight a switch, first byte to last answer");
-	say("p4rt_8x1000_client_us", median(client_us, REPEATS), "us", 0, "CPU time of the client for each of these");
-	say("p4rt_8x1000_server_us", median(server_us, REPEATS), "us", 0, "CPU time of its switch for each of these");
+	say("p4rt_8x1000_client_us", median(client_us, REPEATS), "us", REPEATS,
+	    "CPU time of the client for each of these");
+	say("p4rt_8x1000_server_us", median(server_us, REPEATS), "us", REPEATS,
+	    "CPU time of its switch for each of these");
 	return 0;
 }
 
@@ -374,11 +355,11 @@ static void measure_python(const struct bench *b)
 				 : "its client failed");
 		return;
 	}
-	say("p4rt_python_sync_per_s", EACH / median(one_s, REPEATS), "1/s", 0,
+	say("p4rt_python_sync_per_s", EACH / median(one_s, REPEATS), "1/s", REPEATS,
 	    "grpcio from Python, one in flight, 1000 LPM inserts");
-	say("p4rt_python_client_us", median(one_cpu_s, REPEATS) * 1e6 / EACH, "us", 0,
+	say("p4rt_python_client_us", median(one_cpu_s, REPEATS) * 1e6 / EACH, "us", REPEATS,
 	    "CPU time of that client for each insert");
-	say("p4rt_python_8x1000_s", median(all_s, REPEATS), "s", 0,
+	say("p4rt_python_8x1000_s", median(all_s, REPEATS), "s", REPEATS,
 	    "grpc.aio from Python, 8 switches at once, 1000 LPM inserts each, one in flight a switch");
 }
 
@@ -400,7 +381,8 @@ static int measure_encoder(const struct bench *b)
 		ns[r] = (double)(loop_now_ns() - start) / MOST;
 		p4rt_updates_release(&updates);
 	}
-	say("p4rt_encode_ns", median(ns, REPEATS), "ns", 0, "one LPM insert from numbers to p4.v1.Update, memory warm");
+	say("p4rt_encode_ns", median(ns, REPEATS), "ns", REPEATS,
+	    "one LPM insert from numbers to p4.v1.Update, memory warm");
 	return 0;
 }
 

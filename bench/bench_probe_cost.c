@@ -21,6 +21,7 @@
 #include "clock/tsc.h"
 #include "packet/stream.h"
 #include "probe/receiver.h"
+#include "say.h"
 
 enum {
 	PROBES = 20000,
@@ -193,13 +194,6 @@ static void receive(struct course *c, enum way way, const struct io_frame *frame
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * Receive a whole run one way; ticks a probe, median over the rings filled: whatever else the host runs falls on few
  * of them. A way that does not find every probe would be measured for nothing.
@@ -238,8 +232,7 @@ static double run(struct course *c, enum way way)
 		fprintf(stderr, "bench_probe_cost: %s found %" PRIu64 " of %d probes\n", way_names[way], found, PROBES);
 		exit(1);
 	}
-	qsort(batches, batch_count, sizeof(batches[0]), by_value);
-	return batches[batch_count / 2];
+	return median(batches, batch_count);
 }
 
 /* Median cycles a probe of every way, repeats interleaved. */
@@ -255,10 +248,8 @@ static void measure_cycles(uint32_t frame_bytes, unsigned repeats, double ret_cy
 		for (unsigned w = 0; w < WAYS; w++)
 			all[w][r] = run(&c, (enum way)w);
 	}
-	for (unsigned w = 0; w < WAYS; w++) {
-		qsort(all[w], repeats, sizeof(all[w][0]), by_value);
-		ret_cycles[w] = all[w][repeats / 2];
-	}
+	for (unsigned w = 0; w < WAYS; w++)
+		ret_cycles[w] = median(all[w], repeats);
 	course_release(&c);
 }
 

@@ -10,6 +10,7 @@
 #include "probe/cores.h"
 #include "probe/protect.h"
 #include "probe/reflect_run.h"
+#include "say.h"
 
 /*
  * The reflector on memory rings: one core sends both copies of each probe on an absolute schedule and takes back what is
@@ -123,13 +124,6 @@ static int repeat(struct bed *b)
 	return b->wrong ? -1 : 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int bed_open(struct bed *b, struct err *err)
 {
 	const struct reflect_setup setup = { .ids = PROBES };
@@ -151,6 +145,7 @@ int main(void)
 	static struct bed b;
 	double cycles[REPEATS], pps[REPEATS];
 	uint64_t lost = 0, worst = 0;
+	char how[256];
 	struct err err = { 0 };
 
 	if (bed_open(&b, &err) < 0) {
@@ -171,20 +166,16 @@ int main(void)
 		cycles[i] = (double)b.run.busy_ticks / (double)came;
 		pps[i] = (double)came / b.seconds;
 	}
-	qsort(cycles, REPEATS, sizeof(double), by_size);
-	qsort(pps, REPEATS, sizeof(double), by_size);
-	printf("{\"name\": \"reflect_cycles\", \"value\": %.1f, \"unit\": \"cycles\", \"baseline\": null, \"ratio\": "
-	       "null, "
-	       "\"repeats\": %d, \"how\": \"TSC cycles a packet, from its burst's stamp until it was returned and its "
-	       "slot "
-	       "given back; %d B frames, memory rings, median of runs\"}\n",
-	       cycles[REPEATS / 2], REPEATS, FRAME);
-	printf("{\"name\": \"reflect_pps\", \"value\": %.0f, \"unit\": \"packets/s\", \"baseline\": null, \"ratio\": "
-	       "null, "
-	       "\"repeats\": %d, \"how\": \"came back, of %d a second sent on memory rings for 2 s; lost in all runs: "
-	       "%llu of "
-	       "%llu, most in one: %llu\"}\n",
-	       pps[REPEATS / 2], REPEATS, PPS, (unsigned long long)lost, 2ULL * PROBES * REPEATS,
-	       (unsigned long long)worst);
+	snprintf(how, sizeof(how),
+		 "TSC cycles a packet, from its burst's stamp until it was returned and its slot given back; %d B "
+		 "frames, "
+		 "memory rings, median of runs",
+		 FRAME);
+	say("reflect_cycles", median(cycles, REPEATS), "cycles", REPEATS, how);
+	snprintf(how, sizeof(how),
+		 "came back, of %d a second sent on memory rings for 2 s; lost in all runs: %llu of %llu, most in one: "
+		 "%llu",
+		 PPS, (unsigned long long)lost, 2ULL * PROBES * REPEATS, (unsigned long long)worst);
+	say("reflect_pps", median(pps, REPEATS), "packets/s", REPEATS, how);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "report/open.h"
 #include "report/output.h"
 #include "report/terminal.h"
+#include "say.h"
 
 /*
  * How long a report of 8 million samples takes from a store on disk, and how much
@@ -33,13 +34,6 @@ static double now_s(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static int report(const char *dir)
@@ -120,16 +114,10 @@ int main(void)
 	for (int i = 0; i < REPEATS; i++)
 		if (repeat(dir, &seconds[i], &megabytes[i]) != 0)
 			goto out;
-	qsort(seconds, REPEATS, sizeof(double), by_size);
-	qsort(megabytes, REPEATS, sizeof(double), by_size);
-	printf("{\"name\": \"report_8m_s\", \"value\": %.2f, \"unit\": \"s\", \"baseline\": null, \"ratio\": null, "
-	       "\"repeats\": %d, \"how\": \"8 conditions x 5 restarts x 10 runs x 20,000 probes from the store to "
-	       "terminal "
-	       "and HTML report, warm pages, median\"}\n",
-	       seconds[REPEATS / 2], REPEATS);
-	printf("{\"name\": \"report_8m_mb\", \"value\": %.0f, \"unit\": \"MB\", \"baseline\": null, \"ratio\": null, "
-	       "\"repeats\": %d, \"how\": \"largest resident memory of the same\"}\n",
-	       megabytes[REPEATS / 2], REPEATS);
+	say("report_8m_s", median(seconds, REPEATS), "s", REPEATS,
+	    "8 conditions x 5 restarts x 10 runs x 20,000 probes from the store to terminal and HTML report, warm "
+	    "pages, median");
+	say("report_8m_mb", median(megabytes, REPEATS), "MB", REPEATS, "largest resident memory of the same");
 	snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "/tare.db");
 	if (stat(dir, &st) == 0)
 		fprintf(stderr, "bench_report: the store is %.0f MB\n", (double)st.st_size / 1e6);

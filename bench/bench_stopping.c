@@ -7,19 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "say.h"
 #include "stopping_model.h"
 
 static const double spreads[] = { 0.01, 0.02, 0.03, 0.05, 0.08 };
 static const struct stopping_rule rules[] = { { 0.05, 6, 40 }, { 0.05, 10, 40 }, { 0.05, 6, 100 } };
 
 static uint32_t campaigns = 4000;
-
-static void print_value(const char *name, double percent, const char *how)
-{
-	printf("{\"name\":\"%s\",\"value\":%.2f,\"unit\":\"%%\",\"baseline\":null,\"ratio\":null,\"repeats\":%u,"
-	       "\"how\":\"%s\"}\n",
-	       name, percent, campaigns, how);
-}
 
 /* Returns the lowest coverage of the rule; of the naive one in *ret_first. */
 static double one_rule(const struct stopping_rule *rule, double *ret_first, double *ret_interpolated)
@@ -61,9 +55,10 @@ int main(int argc, char **argv)
 
 		least = of_rule < least ? of_rule : least;
 	}
-	print_value("stopping_coverage_min", least,
-		    "95 % interval at stopping; lowest of 5 laws, 5 spreads, 3 rules; simulated");
-	print_value("stopping_interpolated_min", interpolated, "the same of the interpolated interval");
-	print_value("stopping_first_narrow_min", first, "the same, had it stopped at the first narrow interval");
+	say("stopping_coverage_min", least, "%", campaigns,
+	    "95 % interval at stopping; lowest of 5 laws, 5 spreads, 3 rules; simulated");
+	say("stopping_interpolated_min", interpolated, "%", campaigns, "the same of the interpolated interval");
+	say("stopping_first_narrow_min", first, "%", campaigns,
+	    "the same, had it stopped at the first narrow interval");
 	return 0;
 }

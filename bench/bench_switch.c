@@ -20,6 +20,7 @@
 #include "base/rng.h"
 #include "bmv2.h"
 #include "exec/v1model.h"
+#include "say.h"
 #include "switch_frames.h"
 #include "tables/change.h"
 
@@ -318,13 +319,6 @@ static double instructions(const char *name)
 	return pclose(pipe) == 0 && collected > 0 ? collected / COUNTED : -1;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 struct baseline {
 	double pps[BMV2_REPEATS];
 	unsigned count;
@@ -357,35 +351,24 @@ static void measure_bmv2(const struct bed *bed, const struct what *what, struct 
 static void report(const struct what *what, double *values, unsigned repeats, uint32_t frame_bytes,
 		   struct baseline *baseline)
 {
-	double count = instructions(what->name), value;
-	char beside[300] = "";
+	double count = instructions(what->name), baseline_pps = 0;
+	char name[64], beside[300] = "", how[512];
 
-	qsort(values, repeats, sizeof(*values), by_value);
-	value = values[repeats / 2];
-	printf("{\"name\": \"switch_%s_pps\", \"value\": %.0f, \"unit\": \"pps\", ", what->name, value);
 	if (what->baseline && baseline->count && !baseline->why[0]) {
-		double pps;
-
-		qsort(baseline->pps, baseline->count, sizeof(double), by_value);
-		pps = baseline->pps[baseline->count / 2];
-		printf("\"baseline\": %.0f, \"ratio\": %.2f, ", pps, value / pps);
+		baseline_pps = median(baseline->pps, baseline->count);
 		snprintf(beside, sizeof(beside),
 			 "; baseline: BMv2, file to file, all cores, %d of the same frames, median of %u in turns with "
 			 "ours",
 			 BMV2_PACKETS, baseline->count);
-	} else {
-		printf("\"baseline\": null, \"ratio\": null, ");
-		if (what->baseline)
-			snprintf(beside, sizeof(beside), "; no baseline: %s", baseline->why);
+	} else if (what->baseline) {
+		snprintf(beside, sizeof(beside), "; no baseline: %s", baseline->why);
 	}
-	printf("\"repeats\": %u, \"how\": \"memory to memory, one core, %u B frames, %s%s\"}\n", repeats,
-	       frame_bytes + 4, what->how, beside);
+	snprintf(name, sizeof(name), "switch_%s_pps", what->name);
+	snprintf(how, sizeof(how), "memory to memory, one core, %u B frames, %s%s", frame_bytes + 4, what->how, beside);
+	say_beside(name, median(values, repeats), "pps", baseline_pps, repeats, how);
+	snprintf(name, sizeof(name), "switch_%s_instructions", what->name);
 	if (count > 0)
-		printf("{\"name\": \"switch_%s_instructions\", \"value\": %.0f, \"unit\": \"instr\", \"baseline\": "
-		       "null, "
-		       "\"ratio\": null, \"repeats\": 1, \"how\": \"a packet, callgrind\"}\n",
-		       what->name, count);
-	fflush(stdout);
+		say(name, count, "instr", 1, "a packet, callgrind");
 }
 
 static bool wanted(const char *name, char *const *names, int count)

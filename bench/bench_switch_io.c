@@ -23,6 +23,7 @@
 #include "netns/netns.h"
 #include "p4rt/blocking.h"
 #include "p4rt/file.h"
+#include "say.h"
 
 enum {
 	STARTS = 9,
@@ -54,28 +55,6 @@ static void must(int rc, const struct err *err)
 {
 	if (rc < 0)
 		die(err->message);
-}
-
-static void report(const char *name, double value, const char *unit, unsigned repeats, const char *how)
-{
-	printf("{\"name\": \"%s\", \"value\": %.1f, \"unit\": \"%s\", \"baseline\": null, \"ratio\": null, "
-	       "\"repeats\": %u, "
-	       "\"how\": \"%s\"}\n",
-	       name, value, unit, repeats, how);
-	fflush(stdout);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *values, unsigned count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
 }
 
 /* --- the switch --- */
@@ -139,7 +118,7 @@ static void bench_start(struct loop *loop)
 		p4rt_client_destroy(client);
 		stop_switch(pid);
 	}
-	report("switch_start_ms", median(ms, STARTS), "ms", STARTS, "fork to the answered arbitration, two ports");
+	say("switch_start_ms", median(ms, STARTS), "ms", STARTS, "fork to the answered arbitration, two ports");
 }
 
 static void program(struct p4rt_client *client)
@@ -174,7 +153,7 @@ static void bench_memory(pid_t pid)
 		sscanf(line, "VmRSS: %lu", &kib);
 	if (f)
 		fclose(f);
-	report("switch_rss_mb", (double)kib * 1024 / 1e6, "MB", 1, "resident, l3_lpm, two ports, after all else here");
+	say("switch_rss_mb", (double)kib * 1024 / 1e6, "MB", 1, "resident, l3_lpm, two ports, after all else here");
 }
 
 /* --- frames --- */
@@ -315,8 +294,8 @@ static void bench_rate(struct io_port *in, struct io_port *out)
 			break;
 		best = pps;
 	}
-	report("switch_veth_pps", (double)best, "pps", 1,
-	       "64 B frames, one second without loss, rates 5/4 apart, best of 3");
+	say("switch_veth_pps", (double)best, "pps", 1,
+	    "64 B frames, one second without loss, rates 5/4 apart, best of 3");
 }
 
 static void bench_transit(struct io_port *in, struct io_port *out)
@@ -332,7 +311,7 @@ static void bench_transit(struct io_port *in, struct io_port *out)
 	}
 	if (count < PROBES_IDLE)
 		die("probes were lost");
-	report("switch_transit_idle_us", median(values, count), "us", 1, "median of 100 probes of 256 B, 20 ms apart");
+	say("switch_transit_idle_us", median(values, count), "us", 1, "median of 100 probes of 256 B, 20 ms apart");
 	count = 0;
 	at = now_ns();
 	for (unsigned i = 0; i < PROBES_LOAD; i++) { /* 61 frames of 256 B each 5 ms: 25 Mbit/s */
@@ -343,8 +322,8 @@ static void bench_transit(struct io_port *in, struct io_port *out)
 			count = take_until(out, at, values, count, PROBES_LOAD);
 		}
 	}
-	report("switch_transit_load_us", median(values, count), "us", 1,
-	       "median of 400 probes of 256 B, 5 ms apart, beside 25 Mbit/s");
+	say("switch_transit_load_us", median(values, count), "us", 1,
+	    "median of 400 probes of 256 B, 5 ms apart, beside 25 Mbit/s");
 }
 
 int main(int argc, char **argv)

@@ -28,6 +28,7 @@
 #include "exec/v1model.h"
 #include "p4rt/blocking.h"
 #include "p4rt/file.h"
+#include "say.h"
 #include "switch_frames.h"
 
 enum {
@@ -294,29 +295,6 @@ static void take(struct bed *bed, struct sample *ret)
 	ret->updates_per_s = (double)(counters->updates - updates) * SECOND_NS / (double)(end - begin);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *values, unsigned count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
-}
-
-static void report(const char *name, double value, const char *unit, double baseline, unsigned turns, const char *how)
-{
-	printf("{\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", ", name, value, unit);
-	if (baseline > 0)
-		printf("\"baseline\": %.6g, \"ratio\": %.4g, ", baseline, value / baseline);
-	else
-		printf("\"baseline\": null, \"ratio\": null, ");
-	printf("\"repeats\": %u, \"how\": \"%s\"}\n", turns, how);
-}
-
 static void measure(struct bed *bed, unsigned turns)
 {
 	static double idle_pps[TURNS_MOST], busy_pps[TURNS_MOST], ratio[TURNS_MOST], cpu_ratio[TURNS_MOST],
@@ -336,15 +314,16 @@ static void measure(struct bed *bed, unsigned turns)
 		ratio[i] = busy.per_s / idle.per_s;
 		cpu_ratio[i] = busy.per_cpu_s / idle.per_cpu_s;
 	}
-	report("switch_write_impact_pct", 100 * (1 - median(ratio, turns)), "%", 0, turns,
-	       "packets a second lost to a client that writes batches of 100 LPM entries at full speed; memory ports, "
-	       "a CPU for the data plane; median ratio of turns of 0.2 s");
-	report("switch_write_impact_cpu_pct", 100 * (1 - median(cpu_ratio, turns)), "%", 0, turns,
-	       "the same by CPU time of the data plane: without what other processes take");
-	report("switch_write_busy_pps", median(busy_pps, turns), "pps", median(idle_pps, turns), turns,
-	       "during writes; baseline: without");
-	report("switch_write_busy_updates_per_s", median(updates, turns), "1/s", 0, turns,
-	       "inserts and deletes meanwhile, batches of 100, 4 in flight, client and server on the other CPUs");
+	say_beside(
+		"switch_write_impact_pct", 100 * (1 - median(ratio, turns)), "%", 0, turns,
+		"packets a second lost to a client that writes batches of 100 LPM entries at full speed; memory ports, "
+		"a CPU for the data plane; median ratio of turns of 0.2 s");
+	say_beside("switch_write_impact_cpu_pct", 100 * (1 - median(cpu_ratio, turns)), "%", 0, turns,
+		   "the same by CPU time of the data plane: without what other processes take");
+	say_beside("switch_write_busy_pps", median(busy_pps, turns), "pps", median(idle_pps, turns), turns,
+		   "during writes; baseline: without");
+	say_beside("switch_write_busy_updates_per_s", median(updates, turns), "1/s", 0, turns,
+		   "inserts and deletes meanwhile, batches of 100, 4 in flight, client and server on the other CPUs");
 }
 
 static void open_bed(struct bed *bed)

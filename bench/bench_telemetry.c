@@ -14,10 +14,9 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "lab/netns.h"
+#include "line_bed.h"
 #include "probe/telemetry_figures.h"
-#include "probe/transit_places.h"
-#include "target/bmv2.h"
+#include "say.h"
 
 enum {
 	LINE = 3,
@@ -33,43 +32,12 @@ enum {
 	REPEATS = 5,
 };
 
-static struct transit_places places;
-
 static int64_t now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void must(int rc, const struct err *err)
-{
-	if (rc >= 0)
-		return;
-	fprintf(stderr, "bench_telemetry: %s\n", err->message);
-	exit(1);
-}
-
-static void report(const char *name, double value, const char *unit, unsigned repeats, const char *how)
-{
-	printf("{\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"baseline\": null, \"ratio\": null, "
-	       "\"repeats\": %u, \"how\": \"%s\"}\n",
-	       name, value, unit, repeats, how);
-	fflush(stdout);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, uint32_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 /* --- decoding --- */
@@ -138,9 +106,9 @@ static void decode(void)
 			make_stack(&s, i, md);
 		for (unsigned r = 0; r < REPEATS; r++)
 			rates[r] = hops_per_s(&s, md);
-		report(md ? "int_md_hops_per_s" : "int_hops_per_s", median(rates, REPEATS), "hops/s", REPEATS,
-		       md ? "median; INT-MD stacks of 8 hops with node and both stamps, one core"
-			  : "median; shims of 8 hops, one core");
+		say(md ? "int_md_hops_per_s" : "int_hops_per_s", median(rates, REPEATS), "hops/s", REPEATS,
+		    md ? "median; INT-MD stacks of 8 hops with node and both stamps, one core"
+		       : "median; shims of 8 hops, one core");
 	}
 	free(s.bytes);
 }
@@ -180,10 +148,7 @@ static void take(const struct telemetry *t, const int64_t *injected_us, struct t
 
 static void one_restart(uint32_t number, struct rng *rng, struct tally *tally)
 {
-	struct arena arena;
-	struct settings settings;
-	struct target *target;
-	struct carrier *carrier;
+	struct line_bed bed;
 	struct transit_conditions conditions;
 	struct run_record record;
 	struct telemetry telemetry;
@@ -194,7 +159,7 @@ static void one_restart(uint32_t number, struct rng *rng, struct tally *tally)
 					 .deadline_ns = 1000000000,
 					 .frame_bytes = FRAME_BYTES,
 					 .in_flight = 256,
-					 .cpu = places.send,
+					 .cpu = line_bed_places()->send,
 					 .carrier_bps = CARRIER_BPS,
 					 .carrier_frame_bytes = CARRIER_BYTES };
 	int64_t injected_us[LINE];
@@ -206,27 +171,9 @@ static void one_restart(uint32_t number, struct rng *rng, struct tally *tally)
 		snprintf(args + strlen(args), sizeof(args) - strlen(args), "%s--fault-clock-offset %" PRId64 "us",
 			 k ? "|" : "", injected_us[k]);
 	}
-	arena_init(&arena, 0);
-	must(settings_init(&settings, target_bmv2.settings, &arena), &err);
-	must(settings_set(&settings, "switch", TARE_SWITCH, &err), &err);
-	must(settings_set(&settings, "hops", "3", &err), &err);
-	must(settings_set(&settings, "args", args, &err), &err);
-	must(target_bmv2.open(&(struct target_setup){ .settings = &settings,
-						      .program = "l3_lpm_int_chain",
-						      .directory = ".",
-						      .seed = number,
-						      .frame_bytes = CARRIER_BYTES,
-						      .cpus = &places.target },
-			      &target, &err),
-	     &err);
-	target_bmv2.line(target, &config.line);
-	must(carrier_start(&(struct carrier_config){ .line = &config.line,
-						     .rate_bps = CARRIER_BPS,
-						     .frame_bytes = CARRIER_BYTES,
-						     .cpu = places.carrier },
-			   &carrier, &err),
-	     &err);
-	config.carrier = carrier;
+	line_bed_open(&bed, "3", args, "l3_lpm_int_chain", number, CARRIER_BYTES);
+	config.line = bed.line;
+	config.carrier = line_bed_load(&bed, CARRIER_BPS, CARRIER_BYTES);
 	nanosleep(&(struct timespec){ .tv_nsec = WARM_UP_NS }, NULL);
 	if (!rows || telemetry_init(&telemetry, LINE, PROBES, false) < 0)
 		exit(1);
@@ -235,9 +182,8 @@ static void one_restart(uint32_t number, struct rng *rng, struct tally *tally)
 		fprintf(stderr, "bench_telemetry: restart %" PRIu32 " is invalid: %s\n", number, record.invalid);
 	take(&telemetry, injected_us, tally);
 	telemetry_release(&telemetry);
-	carrier_stop(carrier);
-	target_bmv2.close(target);
-	arena_release(&arena);
+	carrier_stop(config.carrier);
+	line_bed_close(&bed);
 	free(rows);
 }
 
@@ -245,27 +191,25 @@ static void causal(uint32_t restarts)
 {
 	struct tally tally = { .width_us = calloc(restarts, sizeof(double)),
 			       .boot_us = calloc(restarts, sizeof(double)) };
-	struct err err = { 0 };
 	struct rng rng;
 	char how[160];
 
 	if (!tally.width_us || !tally.boot_us)
 		exit(1);
 	rng_init(&rng, 11);
-	must(netns_permit(&err), &err);
-	must(transit_places_choose(&places, &err), &err);
+	line_bed_permit();
 	for (uint32_t i = 0; i < restarts; i++)
 		one_restart(i, &rng, &tally);
 	snprintf(how, sizeof(how),
 		 "share of restarts; line of %d, 25 Mbit/s, %d probes each, offsets to 20 s injected; %" PRIu32
 		 " contradicted",
 		 LINE, PROBES, tally.contradicted);
-	report("causal_covered", (double)tally.covered / restarts, "share", restarts, how);
-	report("causal_width_us", median(tally.width_us, restarts), "us", restarts,
-	       "median over restarts of the widest of the line's intervals");
-	report("causal_width_most_us", tally.width_us[restarts - 1], "us", restarts, "the widest of all restarts");
-	report("boot_off_us", median(tally.boot_us, restarts), "us", restarts,
-	       "median over restarts; how far off the worse link is by process start, injection not counted");
+	say("causal_covered", (double)tally.covered / restarts, "share", restarts, how);
+	say("causal_width_us", median(tally.width_us, restarts), "us", restarts,
+	    "median over restarts of the widest of the line's intervals");
+	say("causal_width_most_us", tally.width_us[restarts - 1], "us", restarts, "the widest of all restarts");
+	say("boot_off_us", median(tally.boot_us, restarts), "us", restarts,
+	    "median over restarts; how far off the worse link is by process start, injection not counted");
 	free(tally.width_us);
 	free(tally.boot_us);
 }

@@ -13,10 +13,8 @@
 #include <time.h>
 
 #include "clock/told.h"
-#include "lab/netns.h"
-#include "probe/transit.h"
-#include "probe/transit_places.h"
-#include "target/bmv2.h"
+#include "line_bed.h"
+#include "say.h"
 
 enum {
 	RESTARTS = 3,
@@ -33,15 +31,6 @@ enum {
 	LINES = 5,
 };
 
-struct bed {
-	struct arena arena;
-	struct settings settings;
-	struct target *target;
-	struct target_line line;
-};
-
-static struct transit_places places;
-
 static int64_t now_ns(void)
 {
 	struct timespec t;
@@ -55,77 +44,13 @@ static void sleep_ns(int64_t ns)
 	nanosleep(&(struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 }, NULL);
 }
 
-static void must(int rc, const struct err *err)
-{
-	if (rc >= 0)
-		return;
-	fprintf(stderr, "bench_transit: %s\n", err->message);
-	exit(1);
-}
-
-static void report(const char *name, double value, const char *unit, unsigned repeats, const char *how)
-{
-	printf("{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", \"baseline\": null, \"ratio\": null, "
-	       "\"repeats\": %u, \"how\": \"%s\"}\n",
-	       name, value, unit, repeats, how);
-	fflush(stdout);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, uint32_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
-static void set(struct bed *b, const char *name, const char *value)
-{
-	struct err err = { 0 };
-
-	must(settings_set(&b->settings, name, value, &err), &err);
-}
-
-/* A line with l3_lpm in it. */
-static void bed_open(struct bed *b, const char *hops, const char *args, uint32_t frame_bytes)
-{
-	struct err err = { 0 };
-
-	arena_init(&b->arena, 0);
-	must(settings_init(&b->settings, target_bmv2.settings, &b->arena), &err);
-	set(b, "switch", TARE_SWITCH);
-	set(b, "hops", hops);
-	if (args)
-		set(b, "args", args);
-	must(target_bmv2.open(&(struct target_setup){ .settings = &b->settings,
-						      .program = "l3_lpm",
-						      .directory = ".",
-						      .seed = 1,
-						      .frame_bytes = frame_bytes,
-						      .cpus = &places.target },
-			      &b->target, &err),
-	     &err);
-	target_bmv2.line(b->target, &b->line);
-}
-
-static void bed_close(struct bed *b)
-{
-	target_bmv2.close(b->target);
-	arena_release(&b->arena);
-}
-
 struct outcome {
 	struct transit *rows;
 	struct run_record record;
 	struct transit_conditions conditions;
 };
 
-static struct transit_config config_of(const struct bed *b, uint32_t count, int64_t interval_ns)
+static struct transit_config config_of(const struct line_bed *b, uint32_t count, int64_t interval_ns)
 {
 	return (struct transit_config){
 		.line = b->line,
@@ -134,7 +59,7 @@ static struct transit_config config_of(const struct bed *b, uint32_t count, int6
 		.deadline_ns = 1000000000,
 		.frame_bytes = FRAME_BYTES,
 		.in_flight = 256,
-		.cpu = places.send,
+		.cpu = line_bed_places()->send,
 	};
 }
 
@@ -159,17 +84,17 @@ static double inside_us(const char *args)
 	struct transit_config config;
 	struct outcome o;
 	uint32_t n = 0;
-	struct bed b;
+	struct line_bed b;
 
-	bed_open(&b, "1", args, FRAME_BYTES);
+	line_bed_open(&b, "1", args, "l3_lpm", 1, FRAME_BYTES);
 	config = config_of(&b, DELAY_PROBES, DELAY_INTERVAL_NS);
 	run(&config, &o);
 	for (uint32_t i = 0; i < o.record.ledger.sent; i++)
 		if (o.rows[i].fate == FATE_MATCHED)
 			values[n++] = (double)(o.rows[i].p4_out_us - o.rows[i].p4_in_us);
-	result = n ? median(values, n) : INFINITY;
+	result = median(values, n);
 	free(o.rows);
-	bed_close(&b);
+	line_bed_close(&b);
 	return result;
 }
 
@@ -195,18 +120,19 @@ static void delay(void)
 		worst_us = fmax(worst_us, fabs(gross_us - tare_us - injected_us[d]));
 		n += (size_t)snprintf(how + n, sizeof(how) - n, " %.0f us: gross %.1f;", injected_us[d], gross_us);
 	}
-	report("transit_delay_error_us", worst_us, "us", RESTARTS, how);
+	say("transit_delay_error_us", worst_us, "us", RESTARTS, how);
 }
 
 /* --- an injected clock --- */
 
 /* Is the truth of the clock inside what the alignment says, wherever it was asked? */
-static bool covered(const struct bed *b, struct outcome *o, double drift_ppm, double *ret_width_us)
+static bool covered(const struct line_bed *b, struct outcome *o, double drift_ppm, double *ret_width_us)
 {
 	struct transit_conditions conditions = { 0 };
 	struct alignment a;
 	struct ledger ledger = { 0 };
 	bool good = true;
+	int bounded = 0;
 
 	if (transit_align(o->rows, (uint32_t)o->record.ledger.sent, drift_ppm, &ledger, &conditions, &a) < 0)
 		exit(1);
@@ -218,39 +144,32 @@ static bool covered(const struct bed *b, struct outcome *o, double drift_ppm, do
 
 		if (s->bounding < 2)
 			continue;
+		bounded++;
 		good = good && s->low_ns <= truth_ns && truth_ns <= s->high_ns;
 		*ret_width_us = fmax(*ret_width_us, align_width(s) / 1e3);
 	}
 	alignment_release(&a);
-	return good && conditions.segments == 1;
+	return good && bounded > 0 && conditions.segments == 1;
 }
 
 static bool aligned(const char *args, double drift_ppm, double *ret_width_us)
 {
-	struct carrier *carrier = NULL;
 	struct transit_config config;
-	struct err err = { 0 };
 	struct outcome o;
-	struct bed b;
+	struct line_bed b;
 	bool good;
 
-	bed_open(&b, "1", args, CARRIER_BYTES);
+	line_bed_open(&b, "1", args, "l3_lpm", 1, CARRIER_BYTES);
 	config = config_of(&b, ALIGN_PROBES, ALIGN_INTERVAL_NS);
-	must(carrier_start(&(struct carrier_config){ .line = &b.line,
-						     .rate_bps = ALIGN_CARRIER_BPS,
-						     .frame_bytes = CARRIER_BYTES,
-						     .cpu = places.carrier },
-			   &carrier, &err),
-	     &err);
-	config.carrier = carrier;
+	config.carrier = line_bed_load(&b, ALIGN_CARRIER_BPS, CARRIER_BYTES);
 	config.carrier_bps = ALIGN_CARRIER_BPS;
 	config.carrier_frame_bytes = CARRIER_BYTES;
 	config.drift_ppm = drift_ppm;
 	run(&config, &o);
 	good = covered(&b, &o, drift_ppm, ret_width_us);
 	free(o.rows);
-	carrier_stop(carrier);
-	bed_close(&b);
+	carrier_stop(config.carrier);
+	line_bed_close(&b);
 	return good;
 }
 
@@ -273,54 +192,70 @@ static void alignment(void)
 	}
 	snprintf(how, sizeof(how), "%d of %d restarts with an offset, %d of %d with drift too, to 100 ppm", good,
 		 ALIGN_RESTARTS, good_drift, drifting);
-	report("alignment_covered", (double)(good + good_drift) / (ALIGN_RESTARTS + drifting), "share",
-	       ALIGN_RESTARTS + (unsigned)drifting, how);
+	say("alignment_covered", (double)(good + good_drift) / (ALIGN_RESTARTS + drifting), "share",
+	    ALIGN_RESTARTS + (unsigned)drifting, how);
 	snprintf(how, sizeof(how),
 		 "widest of %d restarts at 25 Mbit/s, 500 probes 2 ms apart; median %.1f us; with drift %.1f us",
 		 ALIGN_RESTARTS, median(widths, ALIGN_RESTARTS), widest_drift_us);
-	report("alignment_width_us", widest_us, "us", ALIGN_RESTARTS, how);
+	say("alignment_width_us", widest_us, "us", ALIGN_RESTARTS, how);
 }
 
 /* --- probes a second --- */
 
+/*
+ * A try: what came through a second. Good: it balanced, lost no more than 1 in 1000, and kept its schedule to 1 in 100 (a
+ * sender that falls behind sends slower, and loses nothing).
+ */
+static bool pps_try(int64_t interval_ns, double *ret_pps, double *ret_late_us)
+{
+	struct transit_config config;
+	const struct ledger *l;
+	struct line_bed b;
+	struct outcome o;
+	bool good;
+
+	line_bed_open(&b, "1", NULL, "l3_lpm", 1, FRAME_BYTES);
+	config = config_of(&b, (uint32_t)(PPS_NS / interval_ns), interval_ns);
+	run(&config, &o);
+	l = &o.record.ledger;
+	*ret_pps = o.record.offered_pps * (double)l->fate[FATE_MATCHED] / (double)l->sent;
+	*ret_late_us = (double)o.record.lateness_p50_ns / 1e3;
+	good = !o.record.invalid[0] && ledger_balances(l) && l->fate[FATE_MATCHED] * 1000 >= l->sent * 999 &&
+	       o.record.offered_pps >= 0.99e9 / (double)interval_ns;
+	fprintf(stderr,
+		"  %.2f us: %s, offered %.0f, matched %" PRIu64 " of %" PRIu64
+		", late p50 %.1f p99 %.1f us, no sw stamps %" PRIu64 " + %" PRIu64 "\n",
+		(double)interval_ns / 1e3, good ? "good" : "not good", o.record.offered_pps, l->fate[FATE_MATCHED],
+		l->sent, *ret_late_us, (double)o.record.lateness_p99_ns / 1e3, o.conditions.sw_in_missing,
+		o.conditions.sw_out_missing);
+	free(o.rows);
+	line_bed_close(&b);
+	return good;
+}
+
+/* The fastest interval at which every try is good. */
 static void pps(void)
 {
-	static const int64_t intervals_ns[] = { 20000, 15000, 12500, 10000 };
-	double best_pps = 0;
-	char how[256] = "";
+	static const int64_t intervals_ns[] = { 5000, 6250, 8000, 10000, 12500, 15000, 20000, 25000, 40000 };
+	double got_pps[PPS_TRIES], late_us[PPS_TRIES];
+	char how[256];
 
-	for (size_t k = 0; k < sizeof(intervals_ns) / sizeof(intervals_ns[0]) * PPS_TRIES; k++) {
-		const int64_t interval_ns = intervals_ns[k / PPS_TRIES];
-		struct transit_config config;
-		const struct ledger *l;
-		struct outcome o;
-		struct bed b;
-		double got_pps;
+	for (size_t k = 0; k < sizeof(intervals_ns) / sizeof(intervals_ns[0]); k++) {
+		int good = 0;
 
-		bed_open(&b, "1", NULL, FRAME_BYTES);
-		config = config_of(&b, (uint32_t)(PPS_NS / interval_ns), interval_ns);
-		run(&config, &o);
-		l = &o.record.ledger;
-		got_pps = o.record.offered_pps * (double)l->fate[FATE_MATCHED] / (double)l->sent;
-		fprintf(stderr,
-			"  %" PRId64 " us: offered %.0f, matched %" PRIu64 " of %" PRIu64
-			", late p50 %.1f p99 %.1f us, "
-			"no sw stamps %" PRIu64 " + %" PRIu64 "\n",
-			interval_ns / 1000, o.record.offered_pps, l->fate[FATE_MATCHED], l->sent,
-			(double)o.record.lateness_p50_ns / 1e3, (double)o.record.lateness_p99_ns / 1e3,
-			o.conditions.sw_in_missing, o.conditions.sw_out_missing);
-		if (!o.record.invalid[0] && l->fate[FATE_MATCHED] * 1000 >= l->sent * 999 && got_pps > best_pps) {
-			best_pps = got_pps;
-			snprintf(how, sizeof(how),
-				 "l3_lpm, 2 s at %.1f us, six stamps each; balanced, %" PRIu64 " of %" PRIu64
-				 " matched, late by %.1f us (p50), %.0f us (p99)",
-				 (double)interval_ns / 1e3, l->fate[FATE_MATCHED], l->sent,
-				 (double)o.record.lateness_p50_ns / 1e3, (double)o.record.lateness_p99_ns / 1e3);
-		}
-		free(o.rows);
-		bed_close(&b);
+		while (good < PPS_TRIES && pps_try(intervals_ns[k], &got_pps[good], &late_us[good]))
+			good++;
+		if (good < PPS_TRIES)
+			continue;
+		snprintf(how, sizeof(how),
+			 "median; l3_lpm, 2 s at %.2f us, six stamps each; the fastest interval at which every try "
+			 "balanced, lost no more than 1 in 1000 and kept its schedule; late by %.1f us (p50)",
+			 (double)intervals_ns[k] / 1e3, median(late_us, PPS_TRIES));
+		say("transit_probe_pps", median(got_pps, PPS_TRIES), "probes/s", PPS_TRIES, how);
+		return;
 	}
-	report("transit_probe_pps", best_pps, "probes/s", PPS_TRIES, how);
+	fprintf(stderr, "bench_transit: at no interval was every try good\n");
+	exit(1);
 }
 
 /* --- the carrier --- */
@@ -330,16 +265,11 @@ static double carrier_error(int64_t rate_bps, int64_t time_ns)
 	struct carrier_counts from, to;
 	struct carrier *carrier;
 	struct err err = { 0 };
-	struct bed b;
+	struct line_bed b;
 	double got_bps, error;
 
-	bed_open(&b, "1", NULL, CARRIER_BYTES);
-	must(carrier_start(&(struct carrier_config){ .line = &b.line,
-						     .rate_bps = rate_bps,
-						     .frame_bytes = CARRIER_BYTES,
-						     .cpu = places.carrier },
-			   &carrier, &err),
-	     &err);
+	line_bed_open(&b, "1", NULL, "l3_lpm", 1, CARRIER_BYTES);
+	carrier = line_bed_load(&b, rate_bps, CARRIER_BYTES);
 	sleep_ns(500000000);
 	must(carrier_counts(carrier, &from, &err), &err);
 	sleep_ns(time_ns);
@@ -350,7 +280,7 @@ static double carrier_error(int64_t rate_bps, int64_t time_ns)
 		"  %" PRId64 " bit/s: sent %" PRIu64 ", refused %" PRIu64 ", received %" PRIu64 ": off by %.3f %%\n",
 		rate_bps, to.sent - from.sent, to.refused - from.refused, to.received - from.received, error);
 	carrier_stop(carrier);
-	bed_close(&b);
+	line_bed_close(&b);
 	return error;
 }
 
@@ -368,7 +298,7 @@ static void carrier(void)
 		n += (size_t)snprintf(how + n, sizeof(how) - n, " %" PRId64 " Mbit/s %.2f %%;", rates_bps[i] / 1000000,
 				      error);
 	}
-	report("carrier_error_pct", worst, "%", 1, how);
+	say("carrier_error_pct", worst, "%", 1, how);
 }
 
 /* --- a line of eight --- */
@@ -380,15 +310,15 @@ static void line(void)
 
 	for (int i = 0; i < LINES; i++) {
 		int64_t begin_ns = now_ns();
-		struct bed b;
+		struct line_bed b;
 
-		bed_open(&b, "8", NULL, FRAME_BYTES);
+		line_bed_open(&b, "8", NULL, "l3_lpm", 1, FRAME_BYTES);
 		seconds[i] = (double)(now_ns() - begin_ns) / 1e9;
 		slowest = fmax(slowest, seconds[i]);
-		bed_close(&b);
+		line_bed_close(&b);
 	}
 	snprintf(how, sizeof(how), "8 switches, l3_lpm set and entries written by P4Runtime; slowest %.3f s", slowest);
-	report("line8_up_s", median(seconds, LINES), "s", LINES, how);
+	say("line8_up_s", median(seconds, LINES), "s", LINES, how);
 }
 
 int main(int argc, char **argv)
@@ -399,10 +329,8 @@ int main(int argc, char **argv)
 	} all[] = {
 		{ "delay", delay }, { "alignment", alignment }, { "pps", pps }, { "carrier", carrier }, { "line", line }
 	};
-	struct err err = { 0 };
 
-	must(netns_permit(&err), &err);
-	must(transit_places_choose(&places, &err), &err);
+	line_bed_permit();
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		bool wanted = argc < 2;
 
