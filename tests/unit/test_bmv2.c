@@ -14,6 +14,7 @@
 #include "target/bmv2.h"
 #include "target/bmv2_line.h"
 #include "target/v1model_program.h"
+#include "scratch.h"
 
 /* What can be said about a program without starting anything. */
 static int check(const char *program, const char *directory, const char *entries, struct err *err)
@@ -95,22 +96,17 @@ static void write_file(const char *directory, const char *name, const char *text
 
 static void what_does_not_fit_is_named(void **state)
 {
-	char directory[] = "/tmp/tare-bmv2-XXXXXX", command[64];
-
 	(void)state;
-	assert_non_null(mkdtemp(directory));
-	expect("l3_lpn", directory, NULL, "did you mean l3_lpm?");
-	expect("none.json", directory, NULL, "none.json: No such file");
-	write_file(directory, "x.json", "{}");
-	expect("x.json", directory, NULL, "no P4Info beside it");
-	write_file(directory, "x.p4info.txtpb", "tables { preamble {");
-	expect("x.json", directory, NULL, "x.p4info.txtpb");
-	write_file(directory, "e.entries", "table=nothing destination=10.0.0.0/8 action=drop\n");
-	expect("l3_lpm", directory, "e.entries", "e.entries:1");
-	write_file(directory, "e.entries", "table=routes destination=10.0.0.0/40 action=drop\n");
-	expect("l3_lpm", directory, "e.entries", "e.entries:1");
-	snprintf(command, sizeof(command), "rm -r %s", directory);
-	assert_int_equal(system(command), 0);
+	expect("l3_lpn", scratch, NULL, "did you mean l3_lpm?");
+	expect("none.json", scratch, NULL, "none.json: No such file");
+	write_file(scratch, "x.json", "{}");
+	expect("x.json", scratch, NULL, "no P4Info beside it");
+	write_file(scratch, "x.p4info.txtpb", "tables { preamble {");
+	expect("x.json", scratch, NULL, "x.p4info.txtpb");
+	write_file(scratch, "e.entries", "table=nothing destination=10.0.0.0/8 action=drop\n");
+	expect("l3_lpm", scratch, "e.entries", "e.entries:1");
+	write_file(scratch, "e.entries", "table=routes destination=10.0.0.0/40 action=drop\n");
+	expect("l3_lpm", scratch, "e.entries", "e.entries:1");
 }
 
 /* --- a line of several --- */
@@ -158,7 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program_takes_its_own_entries),
 		cmocka_unit_test(cpus_are_checked),
-		cmocka_unit_test(what_does_not_fit_is_named),
+		cmocka_unit_test_setup_teardown(what_does_not_fit_is_named, make_scratch, remove_scratch),
 		cmocka_unit_test(arguments_have_a_part_for_each_switch),
 		cmocka_unit_test(entries_know_their_switch),
 	};

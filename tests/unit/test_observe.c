@@ -16,8 +16,7 @@
 #include "observe/hostcheck.h"
 #include "observe/hostfacts.h"
 #include "observe/hostfile.h"
-
-static char root[] = "/tmp/tare-host-XXXXXX";
+#include "scratch.h"
 
 /* A file of the made-up host, with its folders. */
 static void put(const char *path, const char *text)
@@ -25,8 +24,8 @@ static void put(const char *path, const char *text)
 	char whole[512];
 	FILE *f;
 
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	for (char *p = whole + strlen(root) + 1; (p = strchr(p, '/')) != NULL; p++) {
+	snprintf(whole, sizeof(whole), "%s%s", scratch, path);
+	for (char *p = whole + strlen(scratch) + 1; (p = strchr(p, '/')) != NULL; p++) {
 		*p = '\0';
 		mkdir(whole, 0700);
 		*p = '/';
@@ -35,21 +34,6 @@ static void put(const char *path, const char *text)
 	assert_non_null(f);
 	fputs(text, f);
 	fclose(f);
-}
-
-static int host_make(void **state)
-{
-	(void)state;
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int host_remove(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	return system(command);
 }
 
 struct wanted {
@@ -86,7 +70,7 @@ static void fact_is(const char *name, const char *value)
 {
 	struct wanted w = { .name = name };
 
-	assert_int_equal(host_facts_at(root, fact_look, &w), 0);
+	assert_int_equal(host_facts_at(scratch, fact_look, &w), 0);
 	assert_int_equal(w.seen, 1);
 	assert_string_equal(w.value, value);
 }
@@ -95,7 +79,7 @@ static void check_is(const char *name, enum host_level level, const char *value)
 {
 	struct wanted w = { .name = name };
 
-	host_checks_of_files(root, check_look, &w);
+	host_checks_of_files(scratch, check_look, &w);
 	assert_int_equal(w.seen, 1);
 	assert_string_equal(w.value, value);
 	assert_int_equal(w.level, level);
@@ -233,7 +217,7 @@ static void script(const char *name, const char *text)
 	char path[512];
 
 	put(name, text);
-	snprintf(path, sizeof(path), "%s%s", root, name);
+	snprintf(path, sizeof(path), "%s%s", scratch, name);
 	chmod(path, 0755);
 }
 
@@ -247,7 +231,7 @@ static void versions_of_programs(void **state)
 	script("/bin/slow", "#!/bin/sh\nsleep 60\n");
 	script("/bin/long", "#!/bin/sh\necho 0123456789012345678901234567890123456789\n");
 	script("/bin/failing", "#!/bin/sh\necho oops >&2\nexit 3\n");
-	snprintf(path, sizeof(path), "%s/bin:%s", root, old);
+	snprintf(path, sizeof(path), "%s/bin:%s", scratch, old);
 	setenv("PATH", path, 1);
 	assert_int_equal(program_version("good", 10000, version, sizeof(version)), 0);
 	assert_string_equal(version, "good 1.2 --version");
@@ -275,5 +259,5 @@ int main(void)
 		cmocka_unit_test(versions_of_programs),
 	};
 
-	return cmocka_run_group_tests(tests, host_make, host_remove);
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

@@ -20,32 +20,24 @@
 #include "near.h"
 #include "page_check.h"
 #include "report_look.h"
+#include "scratch.h"
 #include "synthetic_values.h"
 
 /* Results of measures whose runs yield numbers: known values in, figures, comparisons and exponents out. */
 
-static void remove_tree(const char *path)
-{
-	char command[160];
-
-	snprintf(command, sizeof(command), "rm -rf %s", path);
-	assert_int_equal(system(command), 0);
-}
-
 static struct result *result_of(const struct synthetic_values *s)
 {
-	char dir[] = "/tmp/tare-values-XXXXXX";
 	struct result *r = NULL;
 	struct err err = { 0 };
 	struct store *store;
 
-	assert_non_null(mkdtemp(dir));
-	if (synthetic_values_write(s, dir, &err) != 0 || store_open_read(dir, &store, &err) != 0)
+	assert_int_equal(make_scratch(NULL), 0);
+	if (synthetic_values_write(s, scratch, &err) != 0 || store_open_read(scratch, &store, &err) != 0)
 		fail_msg("%s", err.message);
 	if (result_build(store, &r, &err) != 0)
 		fail_msg("%s", err.message);
 	store_close(store);
-	remove_tree(dir);
+	assert_int_equal(remove_scratch(NULL), 0);
 	return r;
 }
 
@@ -374,19 +366,19 @@ static void csv_and_figures_are_written(void **state)
 	} files[] = { { "quantities.csv", 1 + 24 * 4 },
 		      { "quantity_restarts.csv", 1 + 24 * 4 * 6 },
 		      { "ratios.csv", 1 + 12 * 4 } };
-	char dir[] = "/tmp/tare-values-XXXXXX", path[160];
+	char path[160];
 	struct synthetic_values s = control();
 	struct result *r = result_of(&s);
 	struct figures_outcome outcome;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(csv_write(r, dir, NULL), 0);
+	assert_int_equal(make_scratch(NULL), 0);
+	assert_int_equal(csv_write(r, scratch, NULL), 0);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		unsigned lines = 0;
 		FILE *f;
 
-		snprintf(path, sizeof(path), "%s/%s", dir, files[i].name);
+		snprintf(path, sizeof(path), "%s/%s", scratch, files[i].name);
 		f = fopen(path, "r");
 		assert_non_null(f);
 		for (int c; (c = fgetc(f)) != EOF;)
@@ -395,7 +387,7 @@ static void csv_and_figures_are_written(void **state)
 		assert_int_equal(lines, files[i].lines);
 	}
 	if (access("/usr/bin/gnuplot", X_OK) == 0) {
-		assert_int_equal(figures_write(r, dir, NULL, &outcome, NULL), 0);
+		assert_int_equal(figures_write(r, scratch, NULL, &outcome, NULL), 0);
 		assert_int_equal(outcome.count, 2);
 		for (unsigned i = 0; i < outcome.count; i++)
 			if (!outcome.figure[i].drawn)
@@ -403,7 +395,7 @@ static void csv_and_figures_are_written(void **state)
 	} else {
 		print_message("SKIP: no gnuplot here: figures are not drawn\n");
 	}
-	remove_tree(dir);
+	assert_int_equal(remove_scratch(NULL), 0);
 	result_destroy(r);
 }
 

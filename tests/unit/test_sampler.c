@@ -22,6 +22,7 @@
 #include "observe/idle.h"
 #include "observe/sampler_private.h"
 #include "observe/usage.h"
+#include "scratch.h"
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -221,13 +222,13 @@ static void nothing_sampled_is_no_number(void **state)
 
 /* --- a made-up host --- */
 
-static void put(const char *root, const char *path, const char *text)
+static void put(const char *path, const char *text)
 {
 	char whole[256];
 	FILE *file;
 
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	for (char *slash = strchr(whole + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	snprintf(whole, sizeof(whole), "%s%s", scratch, path);
+	for (char *slash = strchr(whole + strlen(scratch) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		mkdir(whole, 0755);
 		*slash = '/';
@@ -243,7 +244,6 @@ static const char process_seven[] =
 
 static void a_host_without_pressure_and_proportional_memory(void **state)
 {
-	char root[] = "/tmp/tare-sampler-XXXXXX", command[64];
 	const struct sampler_process process = { .pid = 7, .name = "switch 1" };
 	const struct sampler_network network = { .name = "switch 1" };
 	struct sampler_config config = { .interval_ns = 2000000,
@@ -258,13 +258,12 @@ static void a_host_without_pressure_and_proportional_memory(void **state)
 	struct usage u;
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
-	config.root = root;
-	put(root, "/proc/7/stat", process_seven);
-	put(root, "/proc/7/task/7/schedstat", "1000 10 1\n");
-	put(root, "/proc/7/task/7/comm", "main\n");
-	put(root, "/proc/stat", "cpu  1 2 3 4 5 6 7 8 9 10\n");
-	put(root, "/proc/thread-self/net/dev", "  face |bytes\n    p1: 100 10 0 0 0 0 0 0 200 20 0 0 0 0 0 0\n");
+	config.root = scratch;
+	put("/proc/7/stat", process_seven);
+	put("/proc/7/task/7/schedstat", "1000 10 1\n");
+	put("/proc/7/task/7/comm", "main\n");
+	put("/proc/stat", "cpu  1 2 3 4 5 6 7 8 9 10\n");
+	put("/proc/thread-self/net/dev", "  face |bytes\n    p1: 100 10 0 0 0 0 0 0 200 20 0 0 0 0 0 0\n");
 	assert_int_equal(sampler_start(&config, &s, &err), 0);
 	assert_int_equal(sampler_stop(s, &log, &err), 0);
 	assert_true(log.samples >= 2);
@@ -274,20 +273,17 @@ static void a_host_without_pressure_and_proportional_memory(void **state)
 	assert_true(isnan(u.pss_mb) && isnan(u.pressure_cpu_pct) && isnan(u.voluntary_per_s));
 	assert_float_equal(usage_interface_per_s(&log, 0, "p1", INTERFACE_TX_PACKETS), 0, 1e-9);
 	sampler_log_release(&log);
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0);
 }
 
 /* Two readings of a host with two CPUs, two idle states and a frequency; and of one that shows nothing. */
 static void idle_states_and_frequency(void **state)
 {
-	char root[] = "/tmp/tare-idle-XXXXXX", command[64], path[128];
+	char path[128];
 	struct idle_counts from, to;
 	struct idle_use use;
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
-	idle_read(root, &from);
+	idle_read(scratch, &from);
 	idle_between(&from, &from, &use);
 	assert_true(isnan(use.entries_per_s) && isnan(use.frequency_mhz) && isnan(use.frequency_switches_per_s));
 	for (int round = 0; round < 2; round++) {
@@ -295,17 +291,17 @@ static void idle_states_and_frequency(void **state)
 			for (int s = 0; s < 2; s++) {
 				snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpuidle/state%d/usage", cpu,
 					 s);
-				put(root, path, round ? "110\n" : "100\n");
+				put(path, round ? "110\n" : "100\n");
 				snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpuidle/state%d/time", cpu,
 					 s);
-				put(root, path, round && s ? "1500000\n" : "1000000\n");
+				put(path, round && s ? "1500000\n" : "1000000\n");
 			}
 			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
-			put(root, path, round ? "3000000\n" : "2000000\n");
+			put(path, round ? "3000000\n" : "2000000\n");
 			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/stats/total_trans", cpu);
-			put(root, path, round ? "7\n" : "5\n");
+			put(path, round ? "7\n" : "5\n");
 		}
-		idle_read(root, round ? &to : &from);
+		idle_read(scratch, round ? &to : &from);
 	}
 	assert_int_equal(to.cpus, 2);
 	assert_int_equal(to.state_count, 2);
@@ -316,36 +312,30 @@ static void idle_states_and_frequency(void **state)
 	assert_float_equal(use.shallower_share, 0, 1e-9);
 	assert_float_equal(use.frequency_mhz, 2500, 1e-9);
 	assert_float_equal(use.frequency_switches_per_s, 4, 1e-9);
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0);
 }
 
 static void a_host_without_control_groups(void **state)
 {
-	char root[] = "/tmp/tare-cgroup-XXXXXX", command[64];
 	struct cgroup_account account;
 	struct err err = { 0 };
 	int64_t ns = 0;
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
-	assert_int_equal(cgroup_account_open(root, "tare", &account, &err), -ENOENT);
+	assert_int_equal(cgroup_account_open(scratch, "tare", &account, &err), -ENOENT);
 	assert_non_null(strstr(err.message, "no control group accounts CPU time here"));
 	/* of version 2, and of version 1 where both are there */
-	put(root, "/sys/fs/cgroup/unified/cgroup.controllers", "\n");
-	put(root, "/sys/fs/cgroup/unified/tare/cpu.stat", "usage_usec 250\nuser_usec 200\n");
-	assert_int_equal(cgroup_account_open(root, "tare", &account, &err), 0);
+	put("/sys/fs/cgroup/unified/cgroup.controllers", "\n");
+	put("/sys/fs/cgroup/unified/tare/cpu.stat", "usage_usec 250\nuser_usec 200\n");
+	assert_int_equal(cgroup_account_open(scratch, "tare", &account, &err), 0);
 	assert_int_equal(cgroup_account_cpu_ns(&account, &ns, &err), 0);
 	assert_int_equal(ns, 250000);
 	assert_int_equal(cgroup_account_add(&account, getpid(), &err), -ENOENT);
 	assert_false(cgroup_account_close(&account));
-	put(root, "/sys/fs/cgroup/cpuacct/cpuacct.usage", "1\n");
-	put(root, "/sys/fs/cgroup/cpuacct/tare/cpuacct.usage", "77\n");
-	assert_int_equal(cgroup_account_open(root, "tare", &account, &err), 0);
+	put("/sys/fs/cgroup/cpuacct/cpuacct.usage", "1\n");
+	put("/sys/fs/cgroup/cpuacct/tare/cpuacct.usage", "77\n");
+	assert_int_equal(cgroup_account_open(scratch, "tare", &account, &err), 0);
 	assert_int_equal(cgroup_account_cpu_ns(&account, &ns, &err), 0);
 	assert_int_equal(ns, 77);
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0);
 }
 
 /* --- this host --- */
@@ -468,9 +458,10 @@ int main(void)
 		cmocka_unit_test(figures_are_rates_over_each_subjects_own_time),
 		cmocka_unit_test(a_process_that_ended_makes_no_sum),
 		cmocka_unit_test(nothing_sampled_is_no_number),
-		cmocka_unit_test(a_host_without_pressure_and_proportional_memory),
-		cmocka_unit_test(idle_states_and_frequency),
-		cmocka_unit_test(a_host_without_control_groups),
+		cmocka_unit_test_setup_teardown(a_host_without_pressure_and_proportional_memory, make_scratch,
+						remove_scratch),
+		cmocka_unit_test_setup_teardown(idle_states_and_frequency, make_scratch, remove_scratch),
+		cmocka_unit_test_setup_teardown(a_host_without_control_groups, make_scratch, remove_scratch),
 		cmocka_unit_test(cpu_time_is_what_was_used),
 		cmocka_unit_test(a_process_may_end_while_it_is_sampled),
 		cmocka_unit_test(the_schedule_does_not_drift),
