@@ -12,7 +12,7 @@
 
 #include "base/vec.h"
 
-enum { EVENTS_A_TURN = 256 };
+enum { EVENTS_A_TURN = 256, SPIN_MISSES_MOST = 10 };
 
 struct loop {
 	int epoll_fd;
@@ -21,7 +21,8 @@ struct loop {
 	VEC(struct loop_timer *) heap; /* earliest first */
 	struct loop_deferred *deferred, **deferred_tail;
 	int64_t spin_ns;
-	bool was_busy; /* the last turn had events */
+	bool was_busy;                   /* the last turn had events */
+	uint32_t spin_misses, spin_skip; /* in a row; turns to sleep at once in, since staying awake did not pay */
 	struct epoll_event events[EVENTS_A_TURN];
 	int event_count, event_next; /* of the turn in progress, so that unwatch can cancel what is pending */
 };
@@ -223,19 +224,42 @@ static int wait_ms(const struct loop *loop, int64_t wait_ns)
 	return (int)((wait_ns + 999999) / 1000000);
 }
 
+/*
+ * Awake for at most spin_ns. Events that are found later than that (another process had the CPU meanwhile) do not
+ * make it worth it, and each miss in a row doubles the turns until the next try.
+ */
+static int spin_events(struct loop *loop)
+{
+	const int64_t until = loop_now_ns() + loop->spin_ns;
+	int64_t now_ns;
+	int n;
+
+	do {
+		n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_A_TURN, 0);
+		now_ns = loop_now_ns();
+	} while (n == 0 && now_ns < until);
+	if (n > 0 && now_ns < until) {
+		loop->spin_misses = 0;
+	} else {
+		loop->spin_misses += loop->spin_misses < SPIN_MISSES_MOST;
+		loop->spin_skip = (1U << loop->spin_misses) - 1;
+	}
+	return n;
+}
+
 /* For the next events: as loop_set_spin says, awake for a while where there were some just now, then asleep. */
 static int wait_events(struct loop *loop, int64_t wait_ns)
 {
-	int64_t until;
 	int n;
 
 	if (loop->spin_ns && loop->was_busy && wait_ns != 0) {
-		until = loop_now_ns() + loop->spin_ns;
-		do {
-			n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_A_TURN, 0);
-		} while (n == 0 && loop_now_ns() < until);
-		if (n != 0)
-			return n;
+		if (loop->spin_skip) {
+			loop->spin_skip--;
+		} else {
+			n = spin_events(loop);
+			if (n != 0)
+				return n;
+		}
 	}
 	return epoll_wait(loop->epoll_fd, loop->events, EVENTS_A_TURN, wait_ms(loop, wait_ns));
 }

@@ -62,7 +62,8 @@ int loop_turn(struct loop *loop, int64_t wait_ns);
 /*
  * After a turn with events, stay awake for `spin_ns` looking for the next ones before sleeping; 0 (the default): sleep
  * at once. Waking a core that sleeps costs tens of µs where a hypervisor is asked to; two ends that answer each other
- * within that time need not. Costs that much CPU after each burst of work.
+ * within that time need not. Where it does not pay (nothing came in time, or the CPU was another's meanwhile) it is tried less and
+ * less often, down to one turn in 1024: eight servers on two CPUs would keep each other from work.
  */
 void loop_set_spin(struct loop *loop, int64_t spin_ns);
 
