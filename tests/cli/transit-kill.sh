@@ -11,8 +11,8 @@ switch=$(realpath "$2")
 kills=${3:-${TRANSIT_KILLS:-8}}
 seed=${4:-${TRANSIT_KILL_SEED:-$(date +%s)}}
 
-# A network and a /run of our own, so that what is left is seen and is ours.
-enter root "--net --mount" "$@"
+# A network, processes and a /run of our own, so that what is left is seen and is ours.
+enter root "--net --mount --pid --fork --mount-proc" "$@"
 own_run
 work=$(mktemp -d) || exit 99
 work_in "$work"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -65,23 +66,33 @@ static int is_asleep(pid_t tid)
 	return p && p[1] == ' ' && p[2] == 'S';
 }
 
-/* One thread wakes another: who woke whom is seen, in that order, and the time in between is divided. */
-static void a_wake_up_is_followed(void **state)
+static void run_on(pthread_t thread, int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	assert_int_equal(pthread_setaffinity_np(thread, sizeof(cpus), &cpus), 0);
+}
+
+/* One thread wakes another, each on its CPU: who woke whom is seen, in that order, and the time in between is divided. */
+static void trace_a_wake_up(int waker_cpu, int woken_cpu, int64_t parts[PATH_PARTS])
 {
 	struct two t = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 	const pid_t self = getpid();
-	const struct tracer_config config = { .processes = &self, .process_count = 1, .cpu = -1 };
-	int64_t parts[PATH_PARTS], seen_ns = 0;
+	const struct tracer_config config = { .processes = &self, .process_count = 1, .cpu = waker_cpu };
 	struct tracer *tracer = NULL;
 	struct sched_path *path;
+	int64_t seen_ns = 0;
 	struct trace trace;
 	struct err err = { 0 };
 	pthread_t thread;
 	int asleep = 0;
 
-	(void)state;
 	t.waker = (pid_t)syscall(SYS_gettid);
+	run_on(pthread_self(), waker_cpu);
 	pthread_create(&thread, NULL, answer, &t);
+	run_on(thread, woken_cpu);
 	while (!asleep) {
 		pthread_mutex_lock(&t.lock);
 		asleep = t.waiting && is_asleep(t.woken);
@@ -108,13 +119,55 @@ static void a_wake_up_is_followed(void **state)
 	path = sched_path_create(trace.events, trace.count);
 	assert_non_null(path);
 	sched_path_divide(path, seen_ns, t.ran_ns, parts);
-	/* from the wake-up on it was on its way, and ran at the end */
-	assert_true(parts[PATH_WAKE_UP] + parts[PATH_CPU_WAIT] > 0);
 	assert_true(parts[PATH_RUNNING] > 0);
 	assert_int_equal(parts[PATH_WAKE_UP] + parts[PATH_CPU_WAIT] + parts[PATH_RUNNING] + parts[PATH_REST],
 			 t.ran_ns - seen_ns);
 	sched_path_destroy(path);
 	trace_release(&trace);
+}
+
+/* A CPU that this process may use, the n-th; -1: there is none. */
+static int nth_cpu(const cpu_set_t *cpus, int n)
+{
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, cpus) && n-- == 0)
+			return cpu;
+	return -1;
+}
+
+/* The waker has the CPU: until it blocks, the woken waits for it. */
+static void a_wake_up_on_the_wakers_cpu_waits(void **state)
+{
+	int64_t parts[PATH_PARTS];
+	cpu_set_t cpus;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+	trace_a_wake_up(nth_cpu(&cpus, 0), nth_cpu(&cpus, 0), parts);
+	assert_true(parts[PATH_CPU_WAIT] > 0);
+	assert_int_equal(parts[PATH_WAKE_UP], 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(cpus), &cpus), 0);
+}
+
+/* Another CPU, which is idle now and then: the way out of that is a part of its own. */
+static void a_wake_up_on_an_idle_cpu(void **state)
+{
+	enum { TRIES = 2000 };
+	const struct timespec moment = { .tv_nsec = 5000000 };
+	int64_t parts[PATH_PARTS] = { 0 };
+	cpu_set_t cpus;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+	if (nth_cpu(&cpus, 1) < 0)
+		skip();
+	for (int i = 0; i < TRIES && parts[PATH_WAKE_UP] == 0; i++) {
+		nanosleep(&moment, NULL);
+		trace_a_wake_up(nth_cpu(&cpus, 0), nth_cpu(&cpus, 1), parts);
+	}
+	assert_true(parts[PATH_WAKE_UP] > 0);
+	assert_int_equal(parts[PATH_CPU_WAIT], 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(cpus), &cpus), 0);
 }
 
 /* Only threads of the processes that were named are followed. */
@@ -155,7 +208,8 @@ static void others_are_not_followed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_wake_up_is_followed),
+		cmocka_unit_test(a_wake_up_on_the_wakers_cpu_waits),
+		cmocka_unit_test(a_wake_up_on_an_idle_cpu),
 		cmocka_unit_test(others_are_not_followed),
 	};
 	struct err err = { 0 };
