@@ -205,8 +205,13 @@ static char *grouped(double value, char *buf)
 	return buf;
 }
 
+/* Of what runs look for, not of probes: infinite is what did not come. */
 static char *with_places(double value, int places, char *buf)
 {
+	if (isinf(value)) {
+		snprintf(buf, FORMAT_BYTES, value > 0 ? "never" : "-never");
+		return buf;
+	}
 	if (places <= 0 && fabs(value) >= 10000 && fabs(value) < 1e15)
 		return grouped(value, buf);
 	return format_number(value, places < 0 ? 0 : places > 12 ? 12 : places, buf);

@@ -43,7 +43,10 @@ char *format_value(double value, int digits, char *buf);
 /* Places after the point for a value whose uncertainty is `half`: two digits of it; four of the value where there is none. */
 int decimals_beside(double value, double half);
 
-/* A quantity and its intervals, to as many places as make two digits of the interval's half; without one four digits. */
+/*
+ * A quantity and its intervals, to as many places as make two digits of the interval's half; without one four digits.
+ * Infinite: "never".
+ */
 char *format_quantity(const struct quantity_result *quantity, char *buf);
 char *format_quantity_interval(const struct quantity_result *quantity, char *buf);
 char *format_quantity_span(const struct quantity_result *quantity, const struct span *span, char *buf);

@@ -14,6 +14,7 @@
 #include "report/compare.h"
 #include "report/csv.h"
 #include "report/figures.h"
+#include "report/format.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/terminal.h"
@@ -105,6 +106,7 @@ static void a_quantity_is_the_median_of_medians(void **state)
 	static const char cell[] = "switches=8 count=100 operation=insert mode=sync";
 	struct synthetic_values s = control();
 	struct result *r = result_of(&s);
+	char text[FORMAT_BYTES];
 	const struct quantity_result *q = quantity(r, cell, "batch_wall", "ms");
 	const double wall = 8 * 100 * 0.4 * 1.6;
 
@@ -128,6 +130,7 @@ static void a_quantity_is_the_median_of_medians(void **state)
 	assert_true(q->runs == 6 && q->runs_without == 12);
 	q = quantity(r, "switches=1 count=1000 operation=read mode=async", "acting", "us");
 	assert_true(isinf(q->value) && isnan(q->u));
+	assert_string_equal(format_quantity(q, text), "never");
 	assert_int_equal(r->quantity_count, 4);
 	assert_string_equal(r->quantities[0].name, "batch_wall");
 	result_destroy(r);
