@@ -55,6 +55,21 @@ says() {
 	grep -qF -- "$text" out || fail "$*: expected '$text' in: $(cat out)"
 }
 
+# run_plan PLANS NAME TURNS CELLS: PLANS/NAME.yaml as it is, but for the switch, which is ours also where BMv2 is installed; from
+# the plan to its report (in json, text, NAME.html). All turns are done and all cells have both restarts valid.
+run_plan() {
+	plan=$2
+	sed 's/^target: { kind: bmv2 }$/target: { kind: bmv2, switch: tare-switch, start_limit: 60s }/' "$1/$plan.yaml" >"$plan.yaml"
+	grep -q 'switch: tare-switch' "$plan.yaml" || fail "$plan has another target line"
+	"$tare" run --quiet -o "$plan" "$plan.yaml" >out 2>&1 || fail "$plan: run ended with $?: $(cat out)"
+	"$tare" report --json "$plan" >json 2>err || fail "$plan: report ended with $?: $(cat err)"
+	"$tare" report "$plan" >text 2>err && "$tare" report --html "$plan.html" "$plan" >/dev/null 2>err || fail "$plan: report ended with $?: $(cat err)"
+	grep -q "^ \"turns_done\": $3,\$" json || fail "$plan: not all restarts are done: $(grep turns_ json)"
+	cells=$(grep -c '"restarts_valid": 2,' json)
+	[ "$cells" -eq "$4" ] || fail "$plan: $cells of $4 cells have two valid restarts: $(cat out)"
+	[ -z "$(ls /run/netns)" ] || fail "$plan: namespaces are left: $(ls /run/netns)"
+}
+
 # --- cables and the box ---
 
 # cable NAME: an interface, and b_NAME at its other end; nothing but what a test sends

@@ -15,22 +15,9 @@ own_run
 work=$(mktemp -d) || exit 99
 work_in "$work"
 
-# The plan as it is; only the switch is ours, also where BMv2 is installed.
-run() {
-	sed 's/^target: { kind: bmv2 }$/target: { kind: bmv2, switch: tare-switch, start_limit: 60s }/' "$plans/$1.yaml" >"$1.yaml"
-	grep -q 'switch: tare-switch' "$1.yaml" || fail "$1 has another target line"
-	"$tare" run --quiet -o "$1" "$1.yaml" >out 2>&1 || fail "$1: run ended with $?: $(cat out)"
-	"$tare" report --json "$1" >json 2>err || fail "$1: report ended with $?: $(cat err)"
-	"$tare" report --html "$1.html" "$1" >text 2>err || fail "$1: report ended with $?: $(cat err)"
-	grep -q "^ \"turns_done\": $2,\$" json || fail "$1: not all restarts are done: $(grep turns_ json)"
-	cells=$(grep -c '"restarts_valid": 2,' json)
-	[ "$cells" -eq "$3" ] || fail "$1: $cells of $3 cells have two valid restarts: $(cat out)"
-	[ -z "$(ls /run/netns)" ] || fail "namespaces are left: $(ls /run/netns)"
-}
-
-run rq2-short 36 18
+run_plan "$plans" rq2-short 36 18
 grep -q 'batch_wall, operation=insert, sync over async: ' json || fail "sync and async are not compared"
-run rq2-modes-short 38 19
+run_plan "$plans" rq2-modes-short 38 19
 "$tare" export rq2-modes-short >samples.csv 2>err || fail "export ended with $?: $(cat err)"
 head -1 samples.csv | grep -q '^cell,restart,block,run,valid,switch,seq,status,' || fail "samples: $(head -1 samples.csv)"
 # 2 restarts of 2 runs: 17 cells of 100 operations, one with two switches, and two that read once
