@@ -6,6 +6,7 @@
 #   rq1-short.sh TARE PLANS
 set -u
 . "$(dirname "$0")/lib.sh"
+# shellcheck disable=SC2034 # run_plan has it
 tare=$(realpath "$1")
 plans=$(realpath "$2")
 

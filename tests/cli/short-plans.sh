@@ -18,7 +18,7 @@ work_in "$work"
 # has TEXT...: each is in the terminal report
 has() {
 	for wanted; do
-		grep -qF -- "$wanted" text || fail "$plan: no '$wanted' in: $(cat text)"
+		grep -qF -- "$wanted" text || fail "no '$wanted' in: $(cat text)"
 	done
 }
 
