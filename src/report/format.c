@@ -274,6 +274,57 @@ char *format_p(double p, char *buf)
 	return buf;
 }
 
+uint32_t exponents_fitted(const struct sweep_result *s)
+{
+	uint32_t fitted = 0;
+
+	for (uint32_t k = 0; k < s->series_count; k++)
+		fitted += !isnan(s->series[k].exponent);
+	return fitted;
+}
+
+static char *with_misfit(double misfit, int length, char *buf)
+{
+	if (!isnan(misfit))
+		snprintf(buf + length, SENTENCE_BYTES - (size_t)length, "; fit off by %.0f %% at most", 100 * misfit);
+	return buf;
+}
+
+/* Two points are always on a line. */
+static double misfit_of(const struct sweep_series *series)
+{
+	return series->point_count > 2 ? series->misfit : NAN;
+}
+
+char *format_exponent(const struct sweep_result *s, const struct sweep_series *series, char *buf)
+{
+	const bool is = span_is(&series->exponent_interval);
+	char b[FORMAT_BYTES], interval[FORMAT_BYTES];
+	const char *within = is ? format_span(&series->exponent_interval, 2, interval) : series->why;
+	int n = snprintf(buf, SENTENCE_BYTES, "%.80s ~ %.80s^%s (%s%s)%s%.160s", s->quantity, s->axis,
+			 format_number(series->exponent, 2, b), is ? "" : "no interval: ", within,
+			 series->name[0] ? ", " : "", series->name);
+
+	return with_misfit(misfit_of(series), n, buf);
+}
+
+char *format_exponents(const struct sweep_result *s, char *buf)
+{
+	double low = INFINITY, high = -INFINITY, misfit = NAN;
+	int n;
+
+	for (uint32_t k = 0; k < s->series_count; k++) {
+		if (isnan(s->series[k].exponent))
+			continue;
+		low = fmin(low, s->series[k].exponent);
+		high = fmax(high, s->series[k].exponent);
+		misfit = fmax(misfit, misfit_of(&s->series[k]));
+	}
+	n = snprintf(buf, SENTENCE_BYTES, "%.80s ~ %.80s^b, b from %.2f to %.2f in %" PRIu32 " series", s->quantity,
+		     s->axis, low, high, exponents_fitted(s));
+	return with_misfit(misfit, n, buf);
+}
+
 char *format_invalid_runs(const struct cell_result *c, char *buf)
 {
 	if (c->runs_invalid)

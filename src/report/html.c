@@ -236,6 +236,7 @@ int html_write(const struct result *r, FILE *out, struct err *err)
 {
 	head(r, out);
 	problems(r, out);
+	html_findings(r, out);
 	if (!result_has_probes(r)) {
 		html_quantities(r, out);
 		if (strcmp(r->measure, "telemetry") == 0)

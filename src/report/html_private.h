@@ -47,6 +47,7 @@ void html_figure(bool (*draw)(const struct result *, FILE *), const struct resul
 		 const char *caption);
 
 /* Sections of html_values.c; each is nothing where there is nothing to show. */
+void html_findings(const struct result *result, FILE *out);
 void html_quantities(const struct result *result, FILE *out);
 void html_each_quantity(const struct result *result, FILE *out);
 void html_comparisons(const struct result *result, FILE *out);

@@ -134,18 +134,10 @@ static void quantity_table(const struct result *r, const struct name_value *of, 
 	fputs("</tbody></table></div>\n", out);
 }
 
-static bool is_headline(const struct result *r, const char *quantity)
-{
-	for (uint32_t i = 0; i < r->quantity_count && i < r->headlines; i++)
-		if (strcmp(r->quantities[i].name, quantity) == 0)
-			return true;
-	return result_has_probes(r);
-}
-
 /* What the summary is about is drawn at once, the rest unfolds. */
 static bool is_drawn(const struct result *r, const struct name_value *q)
 {
-	return !result_has_probes(r) && is_headline(r, q->name);
+	return !result_has_probes(r) && result_in_summary(r, q->name);
 }
 
 void html_each_quantity(const struct result *r, FILE *out)
@@ -205,7 +197,7 @@ static void ratio_table(const struct result *r, uint32_t family, FILE *out)
 static void family(const struct result *r, uint32_t index, FILE *out)
 {
 	const struct ratio_family *f = &r->families[index];
-	bool open = is_headline(r, f->quantity);
+	bool open = result_in_summary(r, f->quantity);
 
 	fprintf(out, "<details%s><summary>", open ? " open=\"open\"" : "");
 	html_text(out, f->statement);
@@ -260,9 +252,9 @@ static void exponent_table(const struct sweep_result *s, FILE *out)
 static bool is_fitted(const struct sweep_result *s)
 {
 	for (uint32_t k = 0; k < s->series_count; k++)
-		if (!isnan(s->series[k].exponent) || s->series[k].why[0])
+		if (s->series[k].why[0])
 			return true;
-	return false;
+	return exponents_fitted(s) > 0;
 }
 
 static void one_sweep(const struct sweep_result *s, FILE *out)
@@ -288,12 +280,12 @@ void html_sweeps(const struct result *r, FILE *out)
 		return;
 	fputs(result_has_probes(r) ? "<h2>Along the axes</h2>\n" : "<h2>Growth</h2>\n", out);
 	for (uint32_t i = 0; i < r->sweep_count; i++)
-		if (is_headline(r, r->sweeps[i].quantity))
+		if (result_in_summary(r, r->sweeps[i].quantity))
 			one_sweep(&r->sweeps[i], out);
 	for (uint32_t i = 0; i < r->sweep_count; i++) {
 		const struct sweep_result *s = &r->sweeps[i];
 
-		if (is_headline(r, s->quantity))
+		if (result_in_summary(r, s->quantity))
 			continue;
 		fputs("<details><summary>", out);
 		html_text(out, s->quantity);
@@ -303,6 +295,45 @@ void html_sweeps(const struct result *r, FILE *out)
 		one_sweep(s, out);
 		fputs("</details>\n", out);
 	}
+}
+
+/* --- what it comes to, before anything else --- */
+
+static void finding(const char *text, bool *any, FILE *out)
+{
+	fputs(*any ? "<li>" : "<h2>Findings</h2>\n<ul>\n<li>", out);
+	*any = true;
+	html_text(out, text);
+	fputs("</li>\n", out);
+}
+
+static void growth_findings(const struct sweep_result *s, bool *any, FILE *out)
+{
+	char text[SENTENCE_BYTES];
+
+	if (exponents_fitted(s) > SERIES_EACH) {
+		finding(format_exponents(s, text), any, out);
+		return;
+	}
+	for (uint32_t k = 0; k < s->series_count; k++)
+		if (!isnan(s->series[k].exponent) && s->series[k].point_count > 2)
+			finding(format_exponent(s, &s->series[k], text), any, out);
+}
+
+void html_findings(const struct result *r, FILE *out)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->cause_count; i++)
+		finding(r->causes[i].statement, &any, out);
+	for (uint32_t i = 0; i < r->family_count; i++)
+		if (result_in_summary(r, r->families[i].quantity))
+			finding(r->families[i].statement, &any, out);
+	for (uint32_t i = 0; !result_has_probes(r) && i < r->sweep_count; i++)
+		if (result_in_summary(r, r->sweeps[i].quantity))
+			growth_findings(&r->sweeps[i], &any, out);
+	if (any)
+		fputs("</ul>\n", out);
 }
 
 /* --- restarts of a measure without probes --- */

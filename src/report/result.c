@@ -56,6 +56,14 @@ bool result_has_probes(const struct result *result)
 	return strcmp(result->measure, "transit") == 0 || strcmp(result->measure, "differential") == 0;
 }
 
+bool result_in_summary(const struct result *result, const char *quantity)
+{
+	for (uint32_t i = 0; i < result->quantity_count && i < result->headlines; i++)
+		if (strcmp(result->quantities[i].name, quantity) == 0)
+			return true;
+	return result_has_probes(result);
+}
+
 const struct cell_result *result_find_cell(const struct result *result, const char *label)
 {
 	for (uint32_t i = 0; i < result->cell_count; i++)

@@ -497,6 +497,9 @@ const struct quantity_result *cell_quantity(const struct cell_result *cell, cons
 /* Does the measure have probes with a latency (transit, differential), or values only? */
 bool result_has_probes(const struct result *result);
 
+/* Is a quantity (or a figure, of a measure with probes) among those that a summary is about? */
+bool result_in_summary(const struct result *result, const char *quantity);
+
 const struct cell_result *result_find_cell(const struct result *result, const char *label);
 
 /* "p50", "p99.9"; and as a probability. */

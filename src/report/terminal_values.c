@@ -214,15 +214,6 @@ int terminal_ratio_table(const struct result *r, uint32_t family, FILE *out, con
 	return 0;
 }
 
-/* What the summary says comparisons and growth of: the first quantities. */
-static bool in_summary(const struct result *r, const char *quantity)
-{
-	for (uint32_t i = 0; i < r->quantity_count && i < r->headlines; i++)
-		if (strcmp(quantity, r->quantities[i].name) == 0)
-			return true;
-	return result_has_probes(r);
-}
-
 int terminal_comparisons(const struct result *r, bool all, FILE *out, const struct terminal_style *style,
 			 struct err *err)
 {
@@ -230,7 +221,7 @@ int terminal_comparisons(const struct result *r, bool all, FILE *out, const stru
 	int rc = 0;
 
 	for (uint32_t i = 0; i < r->family_count; i++) {
-		if (!all && !in_summary(r, r->families[i].quantity))
+		if (!all && !result_in_summary(r, r->families[i].quantity))
 			continue;
 		if (!any)
 			terminal_heading(out, style, "comparisons");
@@ -243,69 +234,31 @@ int terminal_comparisons(const struct result *r, bool all, FILE *out, const stru
 	return rc;
 }
 
-static void exponent_line(const struct sweep_result *s, const struct sweep_series *series, FILE *out,
-			  const struct terminal_style *style)
-{
-	char text[512], b[FORMAT_BYTES], interval[FORMAT_BYTES];
-	const char *why = span_is(&series->exponent_interval) ? format_span(&series->exponent_interval, 2, interval)
-							      : series->why;
-	int n = snprintf(text, sizeof(text), "%.80s ~ %.80s^%s (%s%s)%s%.160s", s->quantity, s->axis,
-			 format_number(series->exponent, 2, b),
-			 span_is(&series->exponent_interval) ? "" : "no interval: ", why, series->name[0] ? ", " : "",
-			 series->name);
-
-	if (series->point_count > 2)
-		snprintf(text + n, sizeof(text) - (size_t)n, "; fit off by %.0f %% at most", 100 * series->misfit);
-	fputs("  ", out);
-	terminal_wrapped(out, style, 4, 2, text);
-}
-
-enum { SERIES_EACH = 4 }; /* more in a sweep: the summary gives their range */
-
-static void exponent_range(const struct sweep_result *s, uint32_t fitted, FILE *out, const struct terminal_style *style)
-{
-	double low = INFINITY, high = -INFINITY, misfit = NAN;
-	char text[320];
-	int n;
-
-	for (uint32_t k = 0; k < s->series_count; k++) {
-		if (isnan(s->series[k].exponent))
-			continue;
-		low = fmin(low, s->series[k].exponent);
-		high = fmax(high, s->series[k].exponent);
-		/* two points are always on a line */
-		if (s->series[k].point_count > 2)
-			misfit = fmax(misfit, s->series[k].misfit);
-	}
-	n = snprintf(text, sizeof(text), "%.80s ~ %.80s^b, b from %.2f to %.2f in %" PRIu32 " series (each: --verbose)",
-		     s->quantity, s->axis, low, high, fitted);
-	if (!isnan(misfit))
-		snprintf(text + n, sizeof(text) - (size_t)n, "; fit off by %.0f %% at most", 100 * misfit);
-	fputs("  ", out);
-	terminal_wrapped(out, style, 4, 2, text);
-}
-
 void terminal_exponents(const struct result *r, bool all, FILE *out, const struct terminal_style *style)
 {
+	char line[SENTENCE_BYTES], text[SENTENCE_BYTES + 32];
 	bool any = false;
 
 	for (uint32_t i = 0; i < r->sweep_count; i++) {
 		const struct sweep_result *s = &r->sweeps[i];
-		uint32_t fitted = 0;
+		uint32_t fitted = exponents_fitted(s);
 
-		for (uint32_t k = 0; k < s->series_count; k++)
-			fitted += !isnan(s->series[k].exponent);
-		if (fitted == 0 || (!all && !in_summary(r, s->quantity)))
+		if (fitted == 0 || (!all && !result_in_summary(r, s->quantity)))
 			continue;
 		if (!any)
 			terminal_heading(out, style, "growth");
 		any = true;
 		if (!all && fitted > SERIES_EACH) {
-			exponent_range(s, fitted, out, style);
+			fputs("  ", out);
+			snprintf(text, sizeof(text), "%s; each: --verbose", format_exponents(s, line));
+			terminal_wrapped(out, style, 4, 2, text);
 			continue;
 		}
-		for (uint32_t k = 0; k < s->series_count; k++)
-			if (!isnan(s->series[k].exponent))
-				exponent_line(s, &s->series[k], out, style);
+		for (uint32_t k = 0; k < s->series_count; k++) {
+			if (isnan(s->series[k].exponent))
+				continue;
+			fputs("  ", out);
+			terminal_wrapped(out, style, 4, 2, format_exponent(s, &s->series[k], line));
+		}
 	}
 }

@@ -353,6 +353,11 @@ static void the_page_is_well_formed_and_shows_everything(void **state)
 		fail_msg("ill-formed at: %.200s", ill_formed(page));
 	assert_non_null(strstr(page, "batch_wall, ms"));
 	assert_non_null(strstr(page, "sync over &lt;a&amp;b&gt;: intervals apart in 6 of 6"));
+	/* what it comes to stands before the tables: the summary's quantity, and no other */
+	assert_true(strstr(page, "<h2>Findings</h2>") < strstr(page, "Control plane by cell"));
+	assert_non_null(strstr(page, "<li>batch_wall, operation=insert, sync over"));
+	assert_non_null(strstr(page, "<li>batch_wall ~ switches^"));
+	assert_null(strstr(page, "<li>acting"));
 	assert_non_null(strstr(page, "batch_wall along count"));
 	assert_null(strstr(page, "Not drawn"));
 	assert_true(!strstr(page, ">nan") && !strstr(page, "\"nan") && !strstr(page, " nan") && !strstr(page, "Mnan"));
