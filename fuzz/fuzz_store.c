@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "campaign/control_values.h"
+#include "report/html.h"
+#include "report/terminal.h"
+#include "store/hop.h"
+#include "store/operation.h"
+#include "store/resource.h"
 #include "store/store_private.h"
+#include "store/trial.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-enum { PAIRS_MOST = 1 << 16 };
+enum { PAIRS_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 /* The same run taken for one of a transit plan: refused, or good enough to be aligned. */
 static void read_transits(struct store *s, const struct stored_run *run)
@@ -42,6 +49,93 @@ static void read_values(struct store *s, const struct stored_run *run)
 	arena_release(&arena);
 }
 
+static void read_operations(struct store *s, const struct stored_run *run)
+{
+	struct run_value values[CONTROL_VALUES_MOST];
+	struct control_account account;
+	struct err err = { 0 };
+	struct operation *rows;
+	bool there = false;
+	int64_t count;
+
+	if (store_read_account(s, run, &account, &there, &err) < 0) {
+		TARE_ASSERT(err.message[0]);
+		return;
+	}
+	if (!there || account.operations > ROWS_MOST)
+		return;
+	rows = malloc((account.operations + 1) * sizeof(*rows));
+	TARE_ASSERT(rows);
+	count = store_read_operations(s, run, &account, rows, (uint32_t)account.operations, &err);
+	TARE_ASSERT(count == (int64_t)account.operations || (count < 0 && err.message[0]));
+	if (count >= 0)
+		TARE_ASSERT(control_values(&account, rows, (uint32_t)count, values) <= CONTROL_VALUES_MOST);
+	free(rows);
+}
+
+static void read_hops(struct store *s, const struct stored_run *run)
+{
+	struct err err = { 0 };
+	int64_t count = store_count_hops(s, run, &err);
+	struct hop *hops;
+
+	TARE_ASSERT(count >= 0 || err.message[0]);
+	if (count <= 0 || count > ROWS_MOST)
+		return;
+	hops = malloc((size_t)count * sizeof(*hops));
+	TARE_ASSERT(hops);
+	TARE_ASSERT(store_read_hops(s, run, hops, (size_t)count, &err) == count || err.message[0]);
+	free(hops);
+}
+
+static void read_parts(struct store *s, const struct stored_run *run)
+{
+	struct err err = { 0 };
+	int64_t count = store_count_parts(s, run, &err);
+	struct probe_parts *parts;
+
+	TARE_ASSERT(count >= 0 || err.message[0]);
+	if (count <= 0 || count > ROWS_MOST)
+		return;
+	parts = malloc((size_t)count * sizeof(*parts));
+	TARE_ASSERT(parts);
+	TARE_ASSERT(store_read_parts(s, run, parts, (size_t)count, &err) == count || err.message[0]);
+	free(parts);
+}
+
+static void read_search(struct store *s, const struct stored_run *run)
+{
+	struct search_record search;
+	struct trial *trials;
+	struct err err = { 0 };
+	struct arena arena;
+	uint32_t count = 0;
+	bool found = false;
+
+	arena_init(&arena, 16 << 20);
+	if (store_read_search(s, run, &arena, &search, &trials, &count, &found, &err) < 0)
+		TARE_ASSERT(err.message[0]);
+	arena_release(&arena);
+}
+
+static void read_second(struct store *s, const struct stored_run *run)
+{
+	struct second_record clock;
+	struct second_pair *rows;
+	struct err err = { 0 };
+	int there = store_read_second_clock(s, run, &clock, &err);
+	int64_t count;
+
+	TARE_ASSERT(there >= 0 || err.message[0]);
+	if (there != 1 || clock.pairs > ROWS_MOST)
+		return;
+	rows = malloc((clock.pairs + 1) * sizeof(*rows));
+	TARE_ASSERT(rows);
+	count = store_read_second(s, run, &clock, rows, (uint32_t)clock.pairs, &err);
+	TARE_ASSERT(count == (int64_t)clock.pairs || (count < 0 && err.message[0]));
+	free(rows);
+}
+
 static void read_samples(struct store *s, const struct stored_restart *restart)
 {
 	for (uint32_t i = 0; i < restart->run_count; i++) {
@@ -51,6 +145,11 @@ static void read_samples(struct store *s, const struct stored_restart *restart)
 		int64_t count;
 
 		read_values(s, run);
+		read_operations(s, run);
+		read_hops(s, run);
+		read_parts(s, run);
+		read_search(s, run);
+		read_second(s, run);
 		if (run->pair_count > PAIRS_MOST)
 			continue;
 		pairs = malloc((run->pair_count + 1) * sizeof(*pairs));
@@ -62,6 +161,35 @@ static void read_samples(struct store *s, const struct stored_restart *restart)
 		free(pairs);
 		read_transits(s, run);
 	}
+}
+
+/* Somebody else's store is reported, or it is said why not. */
+static void report(struct store *s)
+{
+	struct terminal_style style = { .width = 72, .utf8 = true };
+	struct result *result = NULL;
+	struct err err = { 0 };
+	FILE *out = fopen("/dev/null", "w");
+
+	TARE_ASSERT(out);
+	if (result_build(s, &result, &err) == 0) {
+		TARE_ASSERT(terminal_write(result, out, &style, TERMINAL_CELLS | TERMINAL_BUDGET, &err) == 0);
+		TARE_ASSERT(html_write(result, out, &err) == 0);
+		result_destroy(result);
+	} else {
+		TARE_ASSERT(err.message[0]);
+	}
+	fclose(out);
+}
+
+/* Is no run so long, by its own word, that reading it would take long? */
+static bool is_small(const struct stored_restart *restarts, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < restarts[i].run_count; k++)
+			if (restarts[i].runs[k].pair_count > PAIRS_MOST)
+				return false;
+	return true;
 }
 
 /* A database image from anywhere: refused with a message, or everything read from it can be used as it is. */
@@ -90,6 +218,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 				TARE_ASSERT(restarts[i].cell < campaign.cell_count);
 				read_samples(s, &restarts[i]);
 			}
+			if (is_small(restarts, count))
+				report(s);
 		}
 	}
 	arena_release(&arena);
