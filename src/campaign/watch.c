@@ -100,10 +100,12 @@ int watch_put(const struct watch *w, bool whole, struct store *store, struct err
 	uint32_t n = 0;
 	int r;
 
-	for (const struct usage_column *c = usage_columns; c->name; c++)
-		if (whole || c->beside)
-			values[n++] = (struct run_value){ c->name, c->unit,
-							  *(const double *)((const char *)&w->usage + c->offset) };
+	for (const struct usage_column *c = usage_columns; c->name; c++) {
+		double value = *(const double *)((const char *)&w->usage + c->offset);
+
+		if (whole || c->kept == USAGE_BESIDE || (c->kept == USAGE_BESIDE_IF_ANY && !isnan(value)))
+			values[n++] = (struct run_value){ c->name, c->unit, value };
+	}
 	if (w->what.forwards && w->what.process_count)
 		n += forwarding(w, whole, values + n);
 	TARE_ASSERT(n <= VALUES_MOST);

@@ -8,34 +8,37 @@
 
 #include "stats/sort.h"
 
-#define COLUMN(name, unit, beside, member)                                                                             \
+#define COLUMN(name, unit, kept, member)                                                                               \
 	{                                                                                                              \
-		name, unit, beside, offsetof(struct usage, member)                                                     \
+		name, unit, kept, offsetof(struct usage, member)                                                       \
 	}
+
+/* The machine's counters advance in ticks of 10 ms: shares of less time than ten of them say nothing. */
+enum { MACHINE_LEAST_NS = 100000000 };
 
 /* The first two are what a summary speaks of. */
 const struct usage_column usage_columns[] = {
-	COLUMN("switch_cpu", "%", true, cpu_pct),
-	COLUMN("switch_rss", "MB", true, rss_mb),
-	COLUMN("switch_cpu_each", "%", false, cpu_each_pct),
-	COLUMN("switch_cpu_most", "%", false, cpu_most_pct),
-	COLUMN("switch_rss_each", "MB", false, rss_each_mb),
-	COLUMN("switch_pss", "MB", false, pss_mb),
-	COLUMN("switch_pss_each", "MB", false, pss_each_mb),
-	COLUMN("switch_wait", "%", true, wait_pct),
-	COLUMN("switch_slices", "/s", false, slices_per_s),
-	COLUMN("switch_voluntary", "/s", false, voluntary_per_s),
-	COLUMN("switch_involuntary", "/s", false, involuntary_per_s),
-	COLUMN("switch_minor_faults", "/s", false, minor_faults_per_s),
-	COLUMN("switch_major_faults", "/s", false, major_faults_per_s),
-	COLUMN("machine_cpu", "%", true, machine_busy_pct),
-	COLUMN("machine_steal", "%", true, machine_steal_pct),
-	COLUMN("pressure_cpu", "%", true, pressure_cpu_pct),
-	COLUMN("pressure_memory", "%", false, pressure_memory_pct),
-	COLUMN("pressure_io", "%", false, pressure_io_pct),
-	COLUMN("sampler_core", "%", true, sampler_core_pct),
-	COLUMN("sampler_late", "ms", false, sampler_late_ms),
-	COLUMN("sampler_missed", "samples", false, missed),
+	COLUMN("switch_cpu", "%", USAGE_BESIDE, cpu_pct),
+	COLUMN("switch_rss", "MB", USAGE_BESIDE, rss_mb),
+	COLUMN("switch_cpu_each", "%", USAGE_WHOLE, cpu_each_pct),
+	COLUMN("switch_cpu_most", "%", USAGE_WHOLE, cpu_most_pct),
+	COLUMN("switch_rss_each", "MB", USAGE_WHOLE, rss_each_mb),
+	COLUMN("switch_pss", "MB", USAGE_WHOLE, pss_mb),
+	COLUMN("switch_pss_each", "MB", USAGE_WHOLE, pss_each_mb),
+	COLUMN("switch_wait", "%", USAGE_BESIDE, wait_pct),
+	COLUMN("switch_slices", "/s", USAGE_WHOLE, slices_per_s),
+	COLUMN("switch_voluntary", "/s", USAGE_WHOLE, voluntary_per_s),
+	COLUMN("switch_involuntary", "/s", USAGE_WHOLE, involuntary_per_s),
+	COLUMN("switch_minor_faults", "/s", USAGE_WHOLE, minor_faults_per_s),
+	COLUMN("switch_major_faults", "/s", USAGE_WHOLE, major_faults_per_s),
+	COLUMN("machine_cpu", "%", USAGE_BESIDE_IF_ANY, machine_busy_pct),
+	COLUMN("machine_steal", "%", USAGE_BESIDE_IF_ANY, machine_steal_pct),
+	COLUMN("pressure_cpu", "%", USAGE_BESIDE, pressure_cpu_pct),
+	COLUMN("pressure_memory", "%", USAGE_WHOLE, pressure_memory_pct),
+	COLUMN("pressure_io", "%", USAGE_WHOLE, pressure_io_pct),
+	COLUMN("sampler_core", "%", USAGE_BESIDE, sampler_core_pct),
+	COLUMN("sampler_late", "ms", USAGE_WHOLE, sampler_late_ms),
+	COLUMN("sampler_missed", "samples", USAGE_WHOLE, missed),
 	{ NULL },
 };
 
@@ -112,7 +115,7 @@ static void of_machine(const struct sampler_log *log, uint32_t subject, struct u
 	busy = rate(first, last, MACHINE_BUSY);
 	idle = rate(first, last, MACHINE_IDLE);
 	steal = rate(first, last, MACHINE_STEAL);
-	if (busy + idle + steal > 0) {
+	if (last->at_ns - first->at_ns >= MACHINE_LEAST_NS && busy + idle + steal > 0) {
 		u->machine_busy_pct = 100 * busy / (busy + idle + steal);
 		u->machine_steal_pct = 100 * steal / (busy + idle + steal);
 	}

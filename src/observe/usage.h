@@ -22,7 +22,7 @@ struct usage {
 	double minor_faults_per_s, major_faults_per_s;
 	double rss_mb, rss_each_mb; /* median over samples; MB are 10^6 bytes */
 	double pss_mb, pss_each_mb; /* at the end */
-	/* The machine: share of all its CPUs together, and of time. */
+	/* The machine: share of all its CPUs together (NaN under 100 ms, too few of its ticks), and of time. */
 	double machine_busy_pct, machine_steal_pct;
 	double pressure_cpu_pct, pressure_memory_pct, pressure_io_pct;
 	/* The sampler itself. */
@@ -34,9 +34,14 @@ struct usage {
 int usage_of(const struct sampler_log *log, struct usage *ret);
 
 /* The doubles of it by name and unit, as tables and files call them. Ends with a NULL name. */
+enum usage_kept {
+	USAGE_WHOLE,         /* by measure: resources alone */
+	USAGE_BESIDE,        /* beside other measures too, which have figures of their own */
+	USAGE_BESIDE_IF_ANY, /* the same; a run that is too short for it lacks nothing of its own measure */
+};
 struct usage_column {
 	const char *name, *unit;
-	bool beside; /* kept beside other measures too, which have figures of their own */
+	enum usage_kept kept;
 	size_t offset;
 };
 extern const struct usage_column usage_columns[];

@@ -193,6 +193,26 @@ static void figures_are_rates_over_each_subjects_own_time(void **state)
 	assert_true(isnan(usage_interface_per_s(&log, 0, "p1", INTERFACE_RX_PACKETS)));
 }
 
+/* Ten ticks of the machine's counters, and just less: the processes' counters are finer. */
+static void a_short_time_says_nothing_of_the_machine(void **state)
+{
+	struct sampler_subject subjects[4];
+	struct sampler_row rows[8];
+	struct sampler_log log = known_log(rows, subjects);
+	struct usage u;
+
+	(void)state;
+	for (int i = 4; i < 8; i++)
+		rows[i].at_ns = rows[i - 4].at_ns + 100000000;
+	assert_int_equal(usage_of(&log, &u), 0);
+	assert_float_equal(u.machine_busy_pct, 75, 1e-9);
+	for (int i = 4; i < 8; i++)
+		rows[i].at_ns--;
+	assert_int_equal(usage_of(&log, &u), 0);
+	assert_true(isnan(u.machine_busy_pct) && isnan(u.machine_steal_pct));
+	assert_false(isnan(u.cpu_pct));
+}
+
 static void a_process_that_ended_makes_no_sum(void **state)
 {
 	struct sampler_subject subjects[4];
@@ -456,6 +476,7 @@ int main(void)
 		cmocka_unit_test(a_process_with_an_odd_name),
 		cmocka_unit_test(small_files),
 		cmocka_unit_test(figures_are_rates_over_each_subjects_own_time),
+		cmocka_unit_test(a_short_time_says_nothing_of_the_machine),
 		cmocka_unit_test(a_process_that_ended_makes_no_sum),
 		cmocka_unit_test(nothing_sampled_is_no_number),
 		cmocka_unit_test_setup_teardown(a_host_without_pressure_and_proportional_memory, make_scratch,
