@@ -112,12 +112,13 @@ static unsigned ticks_of(const struct axis *a, double *ret)
 
 static void tick_text(const struct axis *a, double value, char *buf)
 {
-	int decimals = a->step >= 1 ? 0 : (int)ceil(-log10(a->step) - 1e-9);
+	int decimals;
 
-	if (a->log) {
+	if (a->log) { /* such an axis has no step */
 		snprintf(buf, FORMAT_BYTES, value >= 1000 && value < 1e7 ? "%.0f" : "%.3g", value);
 		return;
 	}
+	decimals = a->step > 0 && a->step < 1 ? (int)ceil(-log10(a->step) - 1e-9) : 0;
 	format_number(fabs(value) < a->step / 2 ? 0 : value, decimals, buf);
 }
 
