@@ -183,10 +183,13 @@ static int make_tables(struct maker *m, const Info *in)
 static uint32_t type_bits(ProtobufCBinaryData type)
 {
 	static const uint32_t path[] = { 1, 1 };
-	struct wire_cursor c = { type.data, type.data + type.len };
+	struct wire_cursor c;
 	struct wire_field f;
 	uint32_t bits = 0;
 
+	if (type.len == 0) /* its data may be NULL, to which nothing is added */
+		return 0;
+	c = (struct wire_cursor){ type.data, type.data + type.len };
 	for (size_t i = 0; i < 2; i++) {
 		bool found = false;
 

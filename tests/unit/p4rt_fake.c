@@ -189,7 +189,8 @@ static bool insert(struct fake *fake, const P4__V1__TableEntry *entry)
 	memcpy(bytes, &length, sizeof(length));
 	p4__v1__table_entry__pack(entry, bytes + sizeof(length));
 	for (size_t i = 0; i < fake->entries.count; i++)
-		if (memcmp(fake->entries.items[i], bytes, sizeof(length) + length) == 0) {
+		if (memcmp(fake->entries.items[i], bytes, sizeof(length)) == 0 && /* as long, then the same */
+		    memcmp(fake->entries.items[i], bytes, sizeof(length) + length) == 0) {
 			free(bytes);
 			return false;
 		}
