@@ -159,8 +159,10 @@ static void a_wake_up_on_an_idle_cpu(void **state)
 
 	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
-	if (nth_cpu(&cpus, 1) < 0)
+	if (nth_cpu(&cpus, 1) < 0) {
+		printf("SKIP: needs a second CPU\n");
 		skip();
+	}
 	for (int i = 0; i < TRIES && parts[PATH_WAKE_UP] == 0; i++) {
 		nanosleep(&moment, NULL);
 		trace_a_wake_up(nth_cpu(&cpus, 0), nth_cpu(&cpus, 1), parts);
